@@ -1,0 +1,126 @@
+//! What the names that the library exports resolve to in this process.
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::mem::MaybeUninit;
+use core::ptr::null_mut;
+
+/// Whose definition of a name the process uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Binding {
+    /// This library's.
+    Ours,
+    /// That of another object, with its path as the dynamic linker knows it.
+    Other(&'static CStr),
+    /// Nobody's.
+    Nobody,
+}
+
+/// The path of this library as the dynamic linker knows it.
+#[must_use]
+pub fn library_path() -> &'static CStr {
+    object_at((library_path as fn() -> &'static CStr) as *mut c_void).map_or(c"", |object| object.path)
+}
+
+/// Whose `name` the dynamic linker gives to the program and to the libraries that were loaded with it.
+///
+/// Takes the dynamic linker's lock; may allocate in one rare case (an earlier library in the order of lookup).
+#[must_use]
+pub fn resolve(name: &CStr) -> Binding {
+    // SAFETY: `name` is a C string, and RTLD_DEFAULT is always valid.
+    let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    let own = object_at((resolve as fn(&CStr) -> Binding) as *mut c_void);
+    let (Some(own), Some(found)) = (own, object_at(address)) else { return Binding::Nobody };
+    if found.base == own.base {
+        Binding::Ours
+    } else if found.symbol_is_undefined {
+        // An executable that is not position-independent and takes the function's address: the address everybody
+        // sees is a jump in the executable, to the first definition after it.
+        earlier_definition(name, &own).map_or(Binding::Ours, Binding::Other)
+    } else {
+        Binding::Other(found.path)
+    }
+}
+
+struct Object {
+    base: *mut c_void,
+    path: &'static CStr,
+    symbol_is_undefined: bool,
+}
+
+/// The loaded object that contains an address.
+fn object_at(address: *mut c_void) -> Option<Object> {
+    if address.is_null() {
+        return None;
+    }
+    let mut info = MaybeUninit::<libc::Dl_info>::zeroed();
+    let mut symbol: *mut c_void = null_mut();
+    // SAFETY: both places are writable; any address may be asked about.
+    let known = unsafe { dladdr1(address, info.as_mut_ptr(), &mut symbol, RTLD_DL_SYMENT) };
+    if known == 0 {
+        return None;
+    }
+    // SAFETY: zeroed is a valid Dl_info, and the call filled it.
+    let info = unsafe { info.assume_init() };
+    let path = if info.dli_fname.is_null() {
+        c""
+    } else {
+        // SAFETY: a C string that lives as long as the object is loaded; these are never unloaded.
+        unsafe { CStr::from_ptr(info.dli_fname) }
+    };
+    let symbol_is_undefined = !symbol.is_null() && {
+        // SAFETY: RTLD_DL_SYMENT gives the symbol table entry, of the processor's ELF class. st_shndx stands at
+        // offset 6 in Elf64_Sym and 14 in Elf32_Sym; SHN_UNDEF is 0.
+        let offset = if cfg!(target_pointer_width = "64") { 6 } else { 14 };
+        unsafe { symbol.byte_add(offset).cast::<u16>().read_unaligned() == 0 }
+    };
+    Some(Object { base: info.dli_fbase, path, symbol_is_undefined })
+}
+
+/// The path of an object between the executable and this library, in the order of lookup, that defines `name`.
+fn earlier_definition(name: &CStr, own: &Object) -> Option<&'static CStr> {
+    // SAFETY: a NULL name asks for the executable; the handle of glibc and musl is its link map.
+    let mut map = unsafe { libc::dlopen(core::ptr::null(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) }.cast::<LinkMap>();
+    // SAFETY: the list of loaded objects only grows, and the linker keeps the start of it as it is.
+    while let Some(object) = unsafe { map.as_ref() } {
+        if object.base == own.base {
+            return None;
+        }
+        map = object.next;
+        if object.name.is_null() {
+            continue;
+        }
+        // SAFETY: a C string of the linker's.
+        let path = unsafe { CStr::from_ptr(object.name) };
+        if path.is_empty() {
+            continue;
+        }
+        // SAFETY: RTLD_NOLOAD loads nothing; an unknown name (the vdso's) gives NULL.
+        let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
+        if handle.is_null() {
+            continue;
+        }
+        // SAFETY: the handle is valid until closed below.
+        let definition = unsafe { object_at(libc::dlsym(handle, name.as_ptr())) };
+        // SAFETY: takes back what dlopen counted.
+        unsafe { libc::dlclose(handle) };
+        if definition.is_some_and(|definition| definition.base == object.base) {
+            return Some(path);
+        }
+    }
+    None
+}
+
+/// The public part of the dynamic linker's `struct link_map` (`link.h`).
+#[repr(C)]
+struct LinkMap {
+    base: *mut c_void,
+    name: *const c_char,
+    dynamic: *mut c_void,
+    next: *mut LinkMap,
+}
+
+const RTLD_DL_SYMENT: c_int = 1;
+
+unsafe extern "C" {
+    fn dladdr1(address: *const c_void, info: *mut libc::Dl_info, extra: *mut *mut c_void, flags: c_int) -> c_int;
+}

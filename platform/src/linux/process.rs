@@ -1,0 +1,286 @@
+//! This process: who it is, what it was given.
+
+use super::kernel;
+use core::ffi::{CStr, c_char};
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+/// The variable through which the dynamic linker is told what to preload.
+pub const PRELOAD_VARIABLE: &[u8] = b"LD_PRELOAD";
+
+unsafe extern "C" {
+    /// libc's list of `NAME=value` strings, ended by NULL; NULL itself before libc is initialised. An atomic has the
+    /// layout of the pointer, and a program may set it at any time.
+    static environ: AtomicPtr<*mut c_char>;
+}
+
+/// The process's own number; not libc's, which an interposer may have changed.
+#[must_use]
+pub fn pid() -> u32 {
+    // SAFETY: no memory is passed.
+    unsafe { kernel::syscall(libc::SYS_getpid, [0; 6]) as u32 }
+}
+
+/// The number of the process that started this one, or adopted it.
+#[must_use]
+pub fn parent_pid() -> u32 {
+    // SAFETY: no memory is passed.
+    unsafe { kernel::syscall(libc::SYS_getppid, [0; 6]) as u32 }
+}
+
+/// Seconds since 1970 by the system's real clock (libfaketime is not asked).
+#[must_use]
+pub fn now() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is writable and of the kernel's layout on 64-bit systems, and on 32-bit ones for this call.
+    unsafe {
+        kernel::syscall(
+            libc::SYS_clock_gettime,
+            [libc::CLOCK_REALTIME as usize, (&raw mut time) as usize, 0, 0, 0, 0],
+        );
+    }
+    u64::try_from(time.tv_sec).unwrap_or(0)
+}
+
+/// Writes to descriptor 2. Errors mean nothing: the program may have closed it.
+pub fn write_to_stderr(bytes: &[u8]) {
+    let _ = kernel::write_all(2, bytes);
+}
+
+/// The path of the executable, from /proc; empty where that is not mounted.
+pub fn program(buffer: &mut [u8]) -> &[u8] {
+    kernel::read_link(c"/proc/self/exe", buffer).unwrap_or(&[])
+}
+
+/// The working directory; empty when it cannot be said.
+pub fn working_directory(buffer: &mut [u8]) -> &[u8] {
+    let (start, length) = (buffer.as_mut_ptr() as usize, buffer.len());
+    // SAFETY: `buffer` is writable for `length` bytes.
+    let answer = unsafe { kernel::syscall(libc::SYS_getcwd, [start, length, 0, 0, 0, 0]) };
+    // The length that the kernel gives counts the NUL.
+    kernel::checked(answer).ok().and_then(|length| buffer.get(..length.saturating_sub(1))).unwrap_or(&[])
+}
+
+/// The size of a page of this kernel in bytes.
+#[must_use]
+pub fn page_size() -> usize {
+    // SAFETY: getauxval only reads the vector that the kernel gave to the process.
+    unsafe { libc::getauxval(libc::AT_PAGESZ) as usize }
+}
+
+/// Whether the environment belongs to somebody less privileged than the process: setuid, setgid, file capabilities
+/// (AT_SECURE, man 8 ld.so). Such an environment is not to be obeyed.
+#[must_use]
+pub fn is_privileged() -> bool {
+    // SAFETY: as above.
+    unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
+}
+
+/// The value of an environment variable; `None` when it is not set or the process is privileged.
+///
+/// The text stays where the environment has it: a program may overwrite it later (setproctitle does), so what is
+/// needed for longer has to be copied.
+#[must_use]
+pub fn variable(name: &[u8]) -> Option<&'static CStr> {
+    if is_privileged() {
+        return None;
+    }
+    let mut found = None;
+    each_entry(&mut |entry| {
+        // SAFETY: an entry of the environment is a C string.
+        let text = unsafe { CStr::from_ptr(*entry) };
+        let value = text.to_bytes().strip_prefix(name).and_then(|rest| rest.strip_prefix(b"="));
+        if value.is_some() {
+            // SAFETY: the name and '=' were found, so this is inside the string or at its end.
+            found = Some(unsafe { CStr::from_ptr((*entry).add(name.len() + 1)) });
+        }
+        value.is_none()
+    });
+    found
+}
+
+/// Calls `visit` with each place in the list of environment entries until it answers false.
+fn each_entry(visit: &mut dyn FnMut(*mut *mut c_char) -> bool) {
+    // SAFETY: libc defines it.
+    let mut entry = unsafe { &environ }.load(Ordering::Relaxed);
+    // SAFETY: the list ends with NULL; nobody changes it while the library is loaded or jemalloc starts.
+    while !entry.is_null() && unsafe { !(*entry).is_null() } {
+        if !visit(entry) {
+            return;
+        }
+        // SAFETY: the entry was not the last.
+        entry = unsafe { entry.add(1) };
+    }
+}
+
+/// The value of an environment variable before libc is initialised: the kernel's copy of what the process was
+/// started with, from /proc. `None` as for [`variable`], and when the value does not fit the buffer.
+pub fn early_variable<'b>(name: &[u8], buffer: &'b mut [u8]) -> Option<&'b CStr> {
+    // SAFETY: libc defines it.
+    let ready = !unsafe { &environ }.load(Ordering::Relaxed).is_null();
+    if ready || is_privileged() {
+        return None;
+    }
+    let fd = kernel::open(c"/proc/self/environ", libc::O_RDONLY, 0).ok()?;
+    let found = find_in_stream(name, buffer, &mut |chunk| kernel::read(fd, chunk).unwrap_or(0));
+    kernel::close(fd);
+    CStr::from_bytes_until_nul(buffer.get(..found?)?).ok()
+}
+
+/// Copies the value of `name`, NUL included, from a stream of NUL-terminated `NAME=value` entries; its length.
+fn find_in_stream(
+    name: &[u8],
+    value: &mut [u8],
+    read: &mut dyn FnMut(&mut [u8]) -> usize,
+) -> Option<usize> {
+    /// Where in an entry the next byte stands.
+    #[derive(Clone, Copy)]
+    enum At {
+        Name(usize),
+        Value(usize),
+        OtherEntry,
+    }
+    let mut at = At::Name(0);
+    let mut chunk = [0; 512];
+    loop {
+        let length = read(&mut chunk);
+        if length == 0 {
+            return None;
+        }
+        for byte in chunk.get(..length)? {
+            at = match at {
+                At::Value(index) => {
+                    *value.get_mut(index)? = *byte;
+                    if *byte == 0 {
+                        return Some(index + 1);
+                    }
+                    At::Value(index + 1)
+                }
+                _ if *byte == 0 => At::Name(0),
+                At::Name(index) if name.get(index) == Some(byte) => At::Name(index + 1),
+                At::Name(index) if index == name.len() && *byte == b'=' => At::Value(0),
+                _ => At::OtherEntry,
+            };
+        }
+    }
+}
+
+/// Removes this library from the list of libraries that children are to preload, in place, and leaves the others.
+///
+/// Entries are recognised by file name: the path may contain the linker's own variables (`$LIB`, `$ORIGIN`).
+///
+/// # Safety
+/// To be called while the program has one thread and has not begun to use its environment: from a constructor.
+pub unsafe fn strip_preload(library: &CStr) {
+    let own_name = file_name(library.to_bytes());
+    each_entry(&mut |entry| {
+        // SAFETY: an entry of the environment is a C string.
+        let text = unsafe { CStr::from_ptr(*entry) };
+        let prefix = PRELOAD_VARIABLE.len() + 1;
+        if text.to_bytes().get(..prefix) != Some(b"LD_PRELOAD=") {
+            return true;
+        }
+        let length = text.to_bytes().len() - prefix;
+        // SAFETY: the string's own bytes after the prefix; the stack that the kernel filled, or memory that another
+        // library gave to putenv, both writable. One thread, by the caller's promise.
+        let list = unsafe { core::slice::from_raw_parts_mut((*entry).add(prefix).cast::<u8>(), length + 1) };
+        let kept = remove_entry(list, own_name);
+        if kept == 0 {
+            // SAFETY: the list is NULL-terminated: moving the rest down, NULL included, keeps it so.
+            unsafe {
+                let mut place = entry;
+                while !(*place).is_null() {
+                    *place = *place.add(1);
+                    place = place.add(1);
+                }
+            }
+        }
+        false
+    });
+}
+
+fn file_name(path: &[u8]) -> &[u8] {
+    path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
+}
+
+/// Removes entries with the given file name from a NUL-terminated list whose entries are parted by spaces or colons
+/// (man 8 ld.so); the length of what is left.
+fn remove_entry(list: &mut [u8], name: &[u8]) -> usize {
+    let mut kept = 0;
+    let mut start = 0;
+    while let Some(rest) = list.get(start..) {
+        let is_end = |byte: &u8| matches!(byte, b' ' | b':' | 0);
+        let Some(length) = rest.iter().position(is_end) else { break };
+        let keep = rest.get(..length).is_some_and(|entry| !entry.is_empty() && file_name(entry) != name);
+        if keep {
+            if kept > 0 {
+                if let Some(place) = list.get_mut(kept) {
+                    *place = b':';
+                }
+                kept += 1;
+            }
+            for index in start..start + length {
+                let byte = list.get(index).copied().unwrap_or(0);
+                if let Some(place) = list.get_mut(kept) {
+                    *place = byte;
+                }
+                kept += 1;
+            }
+        }
+        start += length;
+        if list.get(start) == Some(&0) {
+            break;
+        }
+        start += 1;
+    }
+    if let Some(place) = list.get_mut(kept) {
+        *place = 0;
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    extern crate std;
+
+    fn find(name: &str, environment: &[u8], chunk_size: usize) -> Option<std::string::String> {
+        let mut rest = environment;
+        let mut value = [0; 64];
+        let length = find_in_stream(name.as_bytes(), &mut value, &mut |chunk| {
+            let (now, later) = rest.split_at(rest.len().min(chunk_size).min(chunk.len()));
+            chunk[..now.len()].copy_from_slice(now);
+            rest = later;
+            now.len()
+        })?;
+        Some(std::str::from_utf8(&value[..length - 1]).unwrap().into())
+    }
+
+    #[test]
+    fn finds_a_variable_wherever_the_chunks_break() {
+        let environment = b"MALLOC_CONFIG=no\0XMALLOC_CONF=no\0MALLOC_CONF=narenas:1\0PATH=/bin\0";
+        for chunk_size in 1..80 {
+            assert_eq!(find("MALLOC_CONF", environment, chunk_size).as_deref(), Some("narenas:1"));
+            assert_eq!(find("PATH", environment, chunk_size).as_deref(), Some("/bin"));
+            assert_eq!(find("ALLOC_CONF", environment, chunk_size), None);
+        }
+        assert_eq!(find("LONG", &[b"LONG=".as_slice(), &[b'x'; 100], b"\0"].concat(), 512), None);
+    }
+
+    #[test]
+    fn removes_only_its_own_entry_from_the_preload_list() {
+        let cases: [(&[u8], &[u8]); 7] = [
+            (b"/a/libjeshim.so", b""),
+            (b"/a/libjeshim.so:/b/x.so", b"/b/x.so"),
+            (b"/b/x.so /a/libjeshim.so", b"/b/x.so"),
+            (b"/b/x.so:/usr/$LIB/libjeshim.so:y.so", b"/b/x.so:y.so"),
+            (b"libjeshim.so libjeshim.so", b""),
+            (b"/a/mylibjeshim.so", b"/a/mylibjeshim.so"),
+            (b"", b""),
+        ];
+        for (before, after) in cases {
+            let mut list = [before, b"\0"].concat();
+            let kept = remove_entry(&mut list, b"libjeshim.so");
+            assert_eq!((&list[..kept], list[kept]), (after, 0));
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The exported functions: one naked jump each, made from the table.
+#![allow(non_snake_case)] // C++'s mangled names.
+
+#[macro_use]
+mod table;
+mod cxx;
+pub(crate) mod deepbind;
+mod glibc;
+mod system;
+pub(crate) mod variables;
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+use libc::FILE;
+use tikv_jemalloc_sys as je;
+
+type Ptr = *mut c_void;
+
+/// The name of a line for this width of `size_t`.
+#[cfg(target_pointer_width = "64")]
+macro_rules! name {
+    ($name:ident $($name32:ident)?) => { stringify!($name) };
+}
+#[cfg(target_pointer_width = "32")]
+macro_rules! name {
+    ($name:ident) => { stringify!($name) };
+    ($name:ident $name32:ident) => { stringify!($name32) };
+}
+
+/// The processor's direct jump.
+#[cfg(target_arch = "x86_64")]
+macro_rules! jump {
+    () => { "jmp {}" };
+}
+#[cfg(target_arch = "aarch64")]
+macro_rules! jump {
+    () => { "b {}" };
+}
+
+/// Makes the functions and the list of names. A Rust function that calls would go through the GOT, one load and one
+/// indirect jump more; a naked one links to a direct jump. Where the jump is not written it is a plain call.
+macro_rules! define {
+    (functions {
+        $($name:ident $(/ $name32:ident)? ($($p:ident: $t:ty),*) -> $r:ty = $module:ident::$to:ident ($($a:ident),*);)*
+    }
+    data { $($data:ident;)* }) => {
+        $(
+            // SAFETY: an exported name for a function with the same contract; registers are left as they are, so the
+            // arguments arrive as they were given. The name is one that libc, libstdc++ or jemalloc define, and taking
+            // its place is the purpose.
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+            #[unsafe(export_name = name!($name $($name32)?))]
+            #[unsafe(naked)]
+            unsafe extern "C" fn $name($($p: $t),*) -> $r {
+                core::arch::naked_asm!(jump!(), sym $module::$to)
+            }
+
+            // SAFETY: as above, and the caller keeps the contract of the function called.
+            #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+            #[unsafe(export_name = name!($name $($name32)?))]
+            #[allow(unused_variables)]
+            unsafe extern "C" fn $name($($p: $t),*) -> $r {
+                unsafe { $module::$to($($a),*) }
+            }
+        )*
+
+        /// All exported names, each ended by NUL. One string, so that the list needs no relocations at load.
+        const NAMES: &str = concat!($(name!($name $($name32)?), "\0",)* $(stringify!($data), "\0",)*);
+    };
+}
+exports!(define);
+
+/// The names that the library exports.
+pub(crate) fn names() -> impl Iterator<Item = &'static CStr> {
+    NAMES.as_bytes().split_inclusive(|byte| *byte == 0).filter_map(|name| CStr::from_bytes_with_nul(name).ok())
+}

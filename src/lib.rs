@@ -1,0 +1,33 @@
+//! libjeshim: jemalloc under a program that is already built.
+//!
+//! Loaded with `LD_PRELOAD` (Linux) or `DYLD_INSERT_LIBRARIES` (macOS). This crate is a library to be loaded, not one
+//! to be called: it has no Rust interface.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `exports` | the names that programs bind to, from one table; each is one jump |
+//! | `options` | composes jemalloc's option string when jemalloc asks for it |
+//! | [`seams`] | mends jemalloc from outside, through the linker |
+//! | `load` | what happens at load: nothing, unless a variable asks for it |
+//! | `report` | the proof record |
+//! | `statistics` | jemalloc's figures |
+//! | `next` | the definition of a name that comes after ours |
+//! | `message` | what is said on stderr, and only when something is wrong |
+#![no_std]
+// In unit tests nothing calls most of the library: its functions would take the test's own malloc.
+#![cfg_attr(test, allow(dead_code, unused_imports))]
+
+pub mod seams;
+
+#[cfg(all(elf, not(test)))]
+mod exports;
+#[cfg(not(test))]
+mod load;
+#[cfg(not(test))]
+mod message;
+#[cfg(not(test))]
+mod next;
+mod options;
+mod report;
+#[cfg(not(test))]
+mod statistics;

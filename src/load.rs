@@ -1,0 +1,36 @@
+//! What happens when the library is loaded: nothing, unless one of its variables asks for it.
+
+use crate::exports::deepbind;
+use crate::{message, report};
+use core::ffi::CStr;
+use jeshim_platform::{binding, install, process};
+
+ctor::declarative::ctor! {
+    /// Runs before the program's `main`, after the constructors of the libraries that this one needs, and after an
+    /// unknown number of allocations: allocating did not wait for it.
+    #[ctor(unsafe)]
+    fn load() {
+        install::install();
+        // A setuid program's environment is not ours to obey: process::variable knows none there.
+        match process::variable(b"JESHIM_DEEPBIND").map(CStr::to_bytes) {
+            None | Some(b"" | b"clear") => {}
+            Some(b"keep") => deepbind::keep(),
+            Some(other) => invalid("JESHIM_DEEPBIND", other, "clear or keep", "clear"),
+        }
+        match process::variable(b"JESHIM_CHILDREN").map(CStr::to_bytes) {
+            None | Some(b"" | b"inherit") => {}
+            // SAFETY: a constructor; the program has not begun.
+            Some(b"strip") => unsafe { process::strip_preload(binding::library_path()) },
+            Some(other) => invalid("JESHIM_CHILDREN", other, "inherit or strip", "inherit"),
+        }
+        match process::variable(b"JESHIM_REPORT").map(CStr::to_bytes) {
+            None | Some(b"") => {}
+            Some(path) => report::begin(path),
+        }
+    }
+}
+
+fn invalid(name: &str, value: &[u8], allowed: &str, default: &str) {
+    let (name, allowed, default) = (name.as_bytes(), allowed.as_bytes(), default.as_bytes());
+    message::line(&[name, b"='", value, b"' is not known, '", default, b"' is used; set it to ", allowed]);
+}

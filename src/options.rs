@@ -1,0 +1,180 @@
+//! The option string, composed at the moment when jemalloc asks for it.
+//!
+//! jemalloc reads, later wins: its configure-time string, the variable `malloc_conf`, `/etc/malloc.conf`, the
+//! environment's `MALLOC_CONF`, the variable `malloc_conf_2_conf_harder`. Ours go in front of what the program put
+//! into `malloc_conf`, so that everything the user or the program wrote wins over them; and since jemalloc itself
+//! does the reading, `confirm_conf:true` shows them.
+//!
+//! Everything here runs while jemalloc holds its init lock: no allocation, no libc function that another library may
+//! have interposed, memory that is static.
+
+use core::cell::UnsafeCell;
+use core::ffi::{CStr, c_char};
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicPtr, Ordering};
+use jeshim_platform::text::Text;
+use jeshim_platform::{cpus, process};
+
+/// The environment's variable.
+pub(crate) const VARIABLE: &str = "MALLOC_CONF";
+
+/// Where a source's string is kept for as long as the process lives: jemalloc keeps pointers to it, and the record
+/// quotes it, after the program may have overwritten its environment (setproctitle does).
+struct Kept<const SIZE: usize> {
+    text: UnsafeCell<[u8; SIZE]>,
+    /// What is in effect: `text`, or the original where that did not fit; NULL for none.
+    value: AtomicPtr<c_char>,
+}
+
+// SAFETY: `text` is written by `keep` only, which jemalloc's init lock, or the constructor that installs the zone,
+// lets run once; readers go through `value`, stored after it.
+unsafe impl<const SIZE: usize> Sync for Kept<SIZE> {}
+
+impl<const SIZE: usize> Kept<SIZE> {
+    const fn new() -> Self {
+        Kept { text: UnsafeCell::new([0; SIZE]), value: AtomicPtr::new(null_mut()) }
+    }
+
+    /// Fills the text by `write`; without success keeps `otherwise`. What jemalloc is to read: NULL for nothing.
+    ///
+    /// # Safety
+    /// One call at a time, and none once jemalloc has the text.
+    unsafe fn keep(&self, otherwise: *mut c_char, write: impl FnOnce(&mut Text)) -> *mut c_char {
+        // SAFETY: the caller's promise: nobody else has a reference.
+        let mut text = Text::new(unsafe { &mut *self.text.get() });
+        write(&mut text);
+        let value = match text.as_c_str() {
+            Some(text) if text.is_empty() => otherwise,
+            Some(text) => text.as_ptr().cast_mut(),
+            None => otherwise,
+        };
+        self.value.store(value, Ordering::Release);
+        value
+    }
+
+    fn get(&self) -> Option<&'static CStr> {
+        let value = self.value.load(Ordering::Acquire);
+        // SAFETY: a C string, static or the program's own.
+        (!value.is_null()).then(|| unsafe { CStr::from_ptr(value) })
+    }
+}
+
+static DEFAULTS: Kept<64> = Kept::new();
+/// The program's `malloc_conf` as it was.
+static PROGRAM: AtomicPtr<c_char> = AtomicPtr::new(null_mut());
+/// What jemalloc finds in `malloc_conf`: DEFAULTS and PROGRAM.
+static COMPOSED: Kept<1024> = Kept::new();
+static FILE: Kept<1024> = Kept::new();
+static ENVIRONMENT: Kept<4096> = Kept::new();
+
+/// The sources as jemalloc was given them, weakest first, each with its name; for the record.
+pub(crate) fn sources() -> [(&'static str, Option<&'static CStr>); 4] {
+    let program = PROGRAM.load(Ordering::Acquire);
+    // SAFETY: a C string that lives as long as the process, by the promise made to `compose`.
+    let program = (!program.is_null()).then(|| unsafe { CStr::from_ptr(program) });
+    [
+        ("jeshim_defaults", DEFAULTS.get()),
+        ("malloc_conf", program),
+        ("etc_malloc_conf", FILE.get()),
+        ("environment", ENVIRONMENT.get()),
+    ]
+}
+
+/// The library's own defaults: what upstream derives from the machine, derived from the container. Upstream makes
+/// four arenas a CPU of the affinity mask, and knows nothing of quotas: 384 arenas for two CPUs on a 96-core host.
+fn write_defaults(text: &mut Text, quota: Option<u32>, affinity: Option<u32>) {
+    let Some(quota) = quota else { return };
+    if affinity.is_some_and(|affinity| affinity <= quota) {
+        return;
+    }
+    let arenas = if quota > 1 { u64::from(quota) * 4 } else { 1 };
+    text.push(b"narenas:").push_number(arenas);
+}
+
+/// What the variable `malloc_conf` is to hold: our defaults, then the program's own options, `NULL` for none.
+///
+/// # Safety
+/// `program` is NULL or a C string that lives as long as the process. Called once, before jemalloc reads options.
+pub(crate) unsafe fn compose(program: *mut c_char) -> *mut c_char {
+    PROGRAM.store(program, Ordering::Release);
+    // SAFETY: the caller's promise: called once, and `program` is a C string or NULL.
+    unsafe {
+        DEFAULTS.keep(null_mut(), |text| write_defaults(text, cpus::quota(), cpus::affinity()));
+        let Some(defaults) = DEFAULTS.get() else { return program };
+        COMPOSED.keep(program, |text| {
+            text.push(defaults.to_bytes());
+            if !program.is_null() && *program != 0 {
+                text.push(b",").push(CStr::from_ptr(program).to_bytes());
+            }
+        })
+    }
+}
+
+/// The value of `MALLOC_CONF`; `NULL` when it is not set or not to be obeyed (setuid programs).
+///
+/// # Safety
+/// One call at a time, before jemalloc has read its options.
+pub(crate) unsafe fn environment() -> *mut c_char {
+    let name = VARIABLE.as_bytes();
+    // SAFETY: the caller's promise.
+    unsafe {
+        match process::variable(name) {
+            Some(value) => {
+                ENVIRONMENT.keep(value.as_ptr().cast_mut(), |text| _ = text.push(value.to_bytes()))
+            }
+            None => ENVIRONMENT.keep(null_mut(), |text| {
+                let mut buffer = [0; 1024];
+                if let Some(value) = process::early_variable(name, &mut buffer) {
+                    text.push(value.to_bytes());
+                }
+            }),
+        }
+    }
+}
+
+/// Notes what `/etc/malloc.conf` points to, for the record.
+///
+/// # Safety
+/// As for [`environment`].
+pub(crate) unsafe fn note_file(target: &[u8]) {
+    // SAFETY: the caller's promise.
+    unsafe { FILE.keep(null_mut(), |text| _ = text.push(target)) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    extern crate std;
+
+    fn defaults(quota: Option<u32>, affinity: Option<u32>) -> std::string::String {
+        let mut buffer = [0; 64];
+        let mut text = Text::new(&mut buffer);
+        write_defaults(&mut text, quota, affinity);
+        std::str::from_utf8(text.as_bytes()).unwrap().into()
+    }
+
+    #[test]
+    fn a_quota_smaller_than_the_affinity_sets_the_arenas() {
+        assert_eq!(defaults(Some(2), Some(96)), "narenas:8");
+        assert_eq!(defaults(Some(1), Some(96)), "narenas:1");
+        assert_eq!(defaults(Some(2), None), "narenas:8");
+    }
+
+    #[test]
+    fn without_a_tighter_quota_nothing_is_said() {
+        assert_eq!(defaults(None, Some(96)), "");
+        assert_eq!(defaults(Some(4), Some(4)), "");
+        assert_eq!(defaults(Some(8), Some(4)), "");
+    }
+
+    #[test]
+    fn what_the_program_wrote_comes_last() {
+        let kept = Kept::<16>::new();
+        let fits = unsafe { kept.keep(null_mut(), |text| _ = text.push(b"a:1").push(b",b:2")) };
+        assert_eq!(unsafe { CStr::from_ptr(fits) }, c"a:1,b:2");
+        let original = c"original".as_ptr().cast_mut();
+        let too_long = unsafe { kept.keep(original, |text| _ = text.push(&[b'x'; 16])) };
+        assert_eq!(too_long, original);
+        assert_eq!(kept.get(), Some(c"original"));
+    }
+}

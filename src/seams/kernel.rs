@@ -1,0 +1,77 @@
+//! jemalloc's system calls, made without libc. None touches errno: jemalloc looks at it only to word a message.
+
+use super::seam;
+use core::ffi::{c_char, c_int, c_long, c_void};
+use jeshim_platform::kernel::{self, minus_one};
+
+/// Six arguments, the missing ones zero.
+macro_rules! arguments {
+    ($($a:expr),*) => {{
+        let mut all = [0_usize; 6];
+        for (place, value) in all.iter_mut().zip([$($a as usize),*]) {
+            *place = value;
+        }
+        all
+    }};
+}
+
+/// Seams that are the system call of the same contract.
+macro_rules! direct {
+    ($($name:ident ($($p:ident: $t:ty),*) -> $r:ty = $number:expr, [$($a:expr),*];)*) => {
+        $(seam! {
+            $name($($p: $t),*) -> $r {
+                // SAFETY: the system call's contract is the function's, and jemalloc keeps that.
+                minus_one(unsafe { kernel::syscall($number, arguments!($($a),*)) }) as $r
+            }
+        })*
+    };
+}
+
+direct! {
+    clock_gettime(clock: c_int, time: *mut c_void) -> c_int = libc::SYS_clock_gettime, [clock, time];
+    gettimeofday(time: *mut c_void, zone: *mut c_void) -> c_int = libc::SYS_gettimeofday, [time, zone];
+    close(fd: c_int) -> c_int = libc::SYS_close, [fd];
+    getpid() -> c_int = libc::SYS_getpid, [0];
+    gettid() -> c_int = libc::SYS_gettid, [0];
+    sched_setaffinity(pid: c_int, size: usize, mask: *const c_void) -> c_int = libc::SYS_sched_setaffinity, [pid, size, mask];
+    sched_yield() -> c_int = libc::SYS_sched_yield, [0];
+    munmap(address: *mut c_void, length: usize) -> c_int = libc::SYS_munmap, [address, length];
+    mprotect(address: *mut c_void, length: usize, protection: c_int) -> c_int = libc::SYS_mprotect, [address, length, protection];
+    madvise(address: *mut c_void, length: usize, advice: c_int) -> c_int = libc::SYS_madvise, [address, length, advice];
+    // These three end in "..." in C. Where an argument was not given it reads as garbage: open(2) looks at the mode
+    // only when it creates, and a system call only at the arguments that it has. jemalloc passes three at most.
+    open(path: *const c_char, flags: c_int, mode: c_int) -> c_int = libc::SYS_openat, [libc::AT_FDCWD, path, flags, mode];
+    creat(path: *const c_char, mode: c_int) -> c_int = libc::SYS_openat, [libc::AT_FDCWD, path, CREATE, mode];
+    syscall(number: c_long, a: usize, b: usize, c: usize) -> c_long = number, [a, b, c];
+}
+
+const CREATE: c_int = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
+
+seam! {
+    mmap(address: *mut c_void, length: usize, protection: c_int, flags: c_int, fd: c_int, offset: libc::off_t) -> *mut c_void {
+        #[cfg(target_pointer_width = "64")]
+        let (number, offset) = (libc::SYS_mmap, offset);
+        // mmap2 counts the offset in units of 4096 bytes (man 2 mmap2).
+        #[cfg(target_pointer_width = "32")]
+        let (number, offset) = (libc::SYS_mmap2, offset >> 12);
+        // SAFETY: the system call's contract is the function's, and jemalloc keeps that. MAP_FAILED is -1.
+        let answer = unsafe { kernel::syscall(number, arguments!(address, length, protection, flags, fd, offset)) };
+        minus_one(answer) as *mut c_void
+    }
+}
+
+seam! {
+    sched_getaffinity(pid: c_int, size: usize, mask: *mut u8) -> c_int {
+        // SAFETY: the caller's mask is writable for `size` bytes.
+        let answer = unsafe { kernel::syscall(libc::SYS_sched_getaffinity, arguments!(pid, size, mask)) };
+        match kernel::checked(answer) {
+            // The kernel fills and counts its own width of mask; libc's function clears the rest and says 0.
+            Ok(filled) if filled <= size => {
+                // SAFETY: inside the caller's mask.
+                unsafe { mask.add(filled).write_bytes(0, size - filled) };
+                0
+            }
+            _ => -1,
+        }
+    }
+}

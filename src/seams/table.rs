@@ -1,0 +1,62 @@
+//! The seams: functions that jemalloc calls across its own object files, or out of itself, and that the linker
+//! (`--wrap`) leads to us instead. With them jemalloc is mended without touching its source. One line each: the
+//! name, why, and the test that shows it.
+//!
+//! `build.rs` reads this table and tells the linker. Each name needs a definition, made by `seam!` in one of the
+//! files beside this one, and each name belongs to one version of jemalloc: Cargo.toml pins it exactly, and
+//! `-z defs` makes a missing definition an error. A name that vanishes from jemalloc is caught by `tests/seams.rs`.
+
+/// One seam.
+#[derive(Debug)]
+#[allow(dead_code, unreachable_pub)] // build.rs needs the names only.
+pub struct Seam {
+    /// The function that jemalloc calls.
+    pub name: &'static str,
+    /// Why it is led to us.
+    pub reason: &'static str,
+    /// The test that fails without it.
+    pub test: &'static str,
+}
+
+const fn seam(name: &'static str, reason: &'static str, test: &'static str) -> Seam {
+    Seam { name, reason, test }
+}
+
+const INTERPOSED: &str = "may be interposed by a library that allocates, while jemalloc holds its init lock";
+const ERRNO: &str = "fails inside free, which must not change errno; and may be interposed";
+const PRELOADS: &str = "tests/other_preloads.rs";
+
+/// All seams.
+#[rustfmt::skip]
+#[allow(unreachable_pub)]
+pub const SEAMS: &[Seam] = &[
+    // Options.
+    seam("_rjem_je_malloc_conf_init", "our defaults and the program's malloc_conf, at the moment options are read", "tests/options.rs"),
+    seam("secure_getenv", "MALLOC_CONF by its plain name, also before libc knows the environment", "tests/options.rs"),
+    seam("readlink", "/etc/malloc.conf by its plain name; interposed by fakechroot", "tests/options.rs"),
+
+    // Threads.
+    seam("_rjem_je_tsd_fetch_slow", "a thread past its destructors must not be given full thread data: jemalloc 5.3.1 crashes", "tests/thread_exit.rs"),
+
+    // Into the kernel, past every library that interposes the call: jemalloc#443, #916, #329, fakechroot#21.
+    seam("clock_gettime", INTERPOSED, PRELOADS),        // libfaketime
+    seam("gettimeofday", INTERPOSED, PRELOADS),
+    seam("syscall", INTERPOSED, PRELOADS),              // torsocks
+    seam("close", INTERPOSED, PRELOADS),                // torsocks
+    seam("open", INTERPOSED, PRELOADS),                 // fakechroot, eatmydata
+    seam("creat", INTERPOSED, PRELOADS),
+    seam("getpid", INTERPOSED, PRELOADS),
+    seam("gettid", INTERPOSED, PRELOADS),
+    seam("sched_getaffinity", INTERPOSED, PRELOADS),
+    seam("sched_setaffinity", INTERPOSED, PRELOADS),
+    seam("sched_yield", INTERPOSED, PRELOADS),
+    seam("mmap", ERRNO, "tests/semantics.rs"),
+    seam("munmap", ERRNO, "tests/semantics.rs"),
+    seam("mprotect", ERRNO, "tests/semantics.rs"),
+    seam("madvise", ERRNO, "tests/semantics.rs"),
+
+    // Libc's own business, answered without libc.
+    seam("sysconf", "the page size, asked for under the init lock; other questions go to libc", PRELOADS),
+    seam("pthread_cond_init", "libfaketime allocates in it, under the init lock", PRELOADS),
+    seam("dlsym", "jemalloc looks up pthread_create under the init lock; interposed dlsym allocates", PRELOADS),
+];
