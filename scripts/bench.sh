@@ -91,7 +91,7 @@ c++ -O2 -Wall -Wextra -std=c++17 -o "$work/new_delete" workloads/instructions/ne
 
 # jemalloc as the crate built it, before our exports: what an exported name of ours jumps to.
 direct=()
-archive=$(find "$target"/release/build/tikv-jemalloc-sys-*/out/lib -name libjemalloc_pic.a -printf '%T@ %p\n' 2>/dev/null | sort -rn | head -n 1 | cut -d' ' -f2-)
+archive=$(find "$target"/release/build/tikv-jemalloc-sys-*/out/lib -name libjemalloc_pic.a -printf '%T@ %p\n' 2>/dev/null | sort -rn | head -n 1 | cut -d' ' -f2-) || true
 if [[ -n $archive ]]; then
     cc -O2 -Wall -Wextra -DDIRECT -o "$work/pair-direct" workloads/instructions/pair.c "$archive" -lm -pthread -ldl
     direct=(--direct "$work/pair-direct")

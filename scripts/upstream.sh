@@ -46,8 +46,10 @@ if ((${#missing[@]})); then
     fi
 fi
 
-# Where the source is and which version it is: cargo knows (and fetches the crate if this is a fresh clone).
-found=$(cd "$root" && cargo metadata --format-version 1 --locked | python3 -c '
+# Where the source is and which version it is: cargo knows (and fetches the crate if this is a fresh clone). Filtered, so that
+# it does not fetch what only other systems need.
+host=$(rustc -vV | sed -n 's/^host: //p')
+found=$(cd "$root" && cargo metadata --format-version 1 --locked --filter-platform "$host" | python3 -c '
 import json, os, sys
 for package in json.load(sys.stdin)["packages"]:
     if package["name"] == "tikv-jemalloc-sys":

@@ -1,4 +1,7 @@
 //! jemalloc's system calls, made without libc. None touches errno: jemalloc looks at it only to word a message.
+//!
+//! The linker leads every call inside the library here, also those of the Rust crates that it is made of. They use
+//! none of these but `syscall`, which therefore keeps libc's contract for what jemalloc does not call.
 
 use super::seam;
 use core::ffi::{c_char, c_int, c_long, c_void};
@@ -38,14 +41,35 @@ direct! {
     munmap(address: *mut c_void, length: usize) -> c_int = libc::SYS_munmap, [address, length];
     mprotect(address: *mut c_void, length: usize, protection: c_int) -> c_int = libc::SYS_mprotect, [address, length, protection];
     madvise(address: *mut c_void, length: usize, advice: c_int) -> c_int = libc::SYS_madvise, [address, length, advice];
-    // These three end in "..." in C. Where an argument was not given it reads as garbage: open(2) looks at the mode
-    // only when it creates, and a system call only at the arguments that it has. jemalloc passes three at most.
+    // These end in "..." in C. Where the mode was not given it reads as garbage, and open(2) looks at it only when it
+    // creates.
     open(path: *const c_char, flags: c_int, mode: c_int) -> c_int = libc::SYS_openat, [libc::AT_FDCWD, path, flags, mode];
     creat(path: *const c_char, mode: c_int) -> c_int = libc::SYS_openat, [libc::AT_FDCWD, path, CREATE, mode];
-    syscall(number: c_long, a: usize, b: usize, c: usize) -> c_long = number, [a, b, c];
 }
 
 const CREATE: c_int = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
+
+seam! {
+    syscall(number: c_long, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> c_long {
+        // Arguments that were not given read as garbage, and the kernel looks at none that the call does not have.
+        // SAFETY: the system call's contract is the caller's.
+        let answer = unsafe { kernel::syscall(number, [a, b, c, d, e, f]) };
+        if let Err(error) = kernel::checked(answer)
+            && !JEMALLOC_CALLS.contains(&number)
+        {
+            // parking_lot waits by futex, and looks at errno.
+            // SAFETY: errno's address is valid in every thread.
+            unsafe { *libc::__errno_location() = error.0 };
+        }
+        minus_one(answer) as c_long
+    }
+}
+
+/// What jemalloc itself uses `syscall` for.
+#[cfg(target_arch = "x86_64")]
+const JEMALLOC_CALLS: &[c_long] = &[libc::SYS_open, libc::SYS_openat, libc::SYS_read, libc::SYS_write, libc::SYS_close];
+#[cfg(not(target_arch = "x86_64"))]
+const JEMALLOC_CALLS: &[c_long] = &[libc::SYS_openat, libc::SYS_read, libc::SYS_write, libc::SYS_close];
 
 seam! {
     mmap(address: *mut c_void, length: usize, protection: c_int, flags: c_int, fd: c_int, offset: libc::off_t) -> *mut c_void {

@@ -1,12 +1,14 @@
 //! Questions that jemalloc puts to libc under its init lock, answered without going there.
 
 use super::seam;
-use core::ffi::{c_char, c_int, c_long, c_void};
+use core::ffi::{CStr, c_char, c_int, c_long, c_void};
 use jeshim_platform::process;
 
 unsafe extern "C" {
     #[link_name = "__real_sysconf"]
     fn real_sysconf(name: c_int) -> c_long;
+    #[link_name = "__real_dlsym"]
+    fn real_dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
 }
 
 seam! {
@@ -32,8 +34,15 @@ seam! {
 }
 
 seam! {
-    dlsym(_handle: *mut c_void, _name: *const c_char) -> *mut c_void {
+    dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void {
         // The one name that jemalloc looks up, to start background threads (background_thread.c).
-        libc::pthread_create as *mut c_void
+        // SAFETY: a C string, by the contract of dlsym.
+        if unsafe { CStr::from_ptr(name) } == c"pthread_create" {
+            return libc::pthread_create as *mut c_void;
+        }
+        // The library's own look-ups come here too. A call, with its return address inside this library: RTLD_NEXT
+        // means what comes after it.
+        // SAFETY: the caller's own arguments.
+        unsafe { real_dlsym(handle, name) }
     }
 }
