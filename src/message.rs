@@ -32,9 +32,8 @@ pub(crate) unsafe extern "C" fn from_jemalloc(opaque: *mut c_void, text: *const 
     let program = MALLOC_MESSAGE.load(Ordering::Relaxed);
     if !program.is_null() {
         // SAFETY: the variable's type is a function pointer of this type (man 3 jemalloc).
-        let program = unsafe {
-            core::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut c_void, *const c_char)>(program)
-        };
+        let program =
+            unsafe { core::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut c_void, *const c_char)>(program) };
         // SAFETY: jemalloc's own arguments.
         return unsafe { program(opaque, text) };
     }

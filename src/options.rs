@@ -119,9 +119,7 @@ pub(crate) unsafe fn environment() -> *mut c_char {
     // SAFETY: the caller's promise.
     unsafe {
         match process::variable(name) {
-            Some(value) => {
-                ENVIRONMENT.keep(value.as_ptr().cast_mut(), |text| _ = text.push(value.to_bytes()))
-            }
+            Some(value) => ENVIRONMENT.keep(value.as_ptr().cast_mut(), |text| _ = text.push(value.to_bytes())),
             None => ENVIRONMENT.keep(null_mut(), |text| {
                 let mut buffer = [0; 1024];
                 if let Some(value) = process::early_variable(name, &mut buffer) {

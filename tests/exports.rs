@@ -32,13 +32,11 @@ fn exports_exactly_the_table() {
 #[test]
 fn malloc_and_free_are_one_direct_jump_to_jemallocs() {
     for name in ["malloc", "free", "calloc", "realloc", "_ZdlPvm"] {
-        let text = read("objdump", &["--disassemble=".to_owned() + name].iter().map(String::as_str).collect::<Vec<_>>());
+        let text =
+            read("objdump", &["--disassemble=".to_owned() + name].iter().map(String::as_str).collect::<Vec<_>>());
         let first = text.lines().skip_while(|line| !line.ends_with(&format!("<{name}>:"))).nth(1).unwrap_or("");
         let target = if name == "_ZdlPvm" { "free" } else { name };
-        assert!(
-            first.contains("jmp") && first.contains(&format!("<_rjem_{target}>")),
-            "{name} begins with: {first}"
-        );
+        assert!(first.contains("jmp") && first.contains(&format!("<_rjem_{target}>")), "{name} begins with: {first}");
     }
 }
 

@@ -37,22 +37,16 @@ impl Errno {
         match self.0 {
             libc::ENOENT => ("no such directory", "create the directory or name another path"),
             libc::ENOTDIR => ("a part of the path is not a directory", "correct the path"),
-            libc::EACCES | libc::EPERM => {
-                ("permission denied", "name a directory that this user may write to")
-            }
+            libc::EACCES | libc::EPERM => ("permission denied", "name a directory that this user may write to"),
             libc::EROFS => ("the file system is read-only", "name a path on a writable file system"),
             libc::ENOSPC | libc::EDQUOT => ("no space left", "free some space or name another path"),
             libc::ENAMETOOLONG => ("the path is too long", "name a shorter path"),
             libc::ELOOP => ("a symbolic link has this name and is not followed", "name the file itself"),
             libc::EISDIR => ("it is a directory", "name a file"),
             libc::ENXIO => ("a device, FIFO or socket has this name", "name a file"),
-            libc::EEXIST => {
-                ("the file and its numbered successors exist", "remove old records or use %p in the path")
-            }
+            libc::EEXIST => ("the file and its numbered successors exist", "remove old records or use %p in the path"),
             libc::EMFILE | libc::ENFILE => ("too many open files", "raise the limit on open files"),
-            libc::ENODEV | libc::EINVAL => {
-                ("the file system cannot map files", "name a path on a local file system")
-            }
+            libc::ENODEV | libc::EINVAL => ("the file system cannot map files", "name a path on a local file system"),
             _ => ("the system refused", "name another path"),
         }
     }

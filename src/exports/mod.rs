@@ -18,22 +18,32 @@ type Ptr = *mut c_void;
 /// The name of a line for this width of `size_t`.
 #[cfg(target_pointer_width = "64")]
 macro_rules! name {
-    ($name:ident $($name32:ident)?) => { stringify!($name) };
+    ($name:ident $($name32:ident)?) => {
+        stringify!($name)
+    };
 }
 #[cfg(target_pointer_width = "32")]
 macro_rules! name {
-    ($name:ident) => { stringify!($name) };
-    ($name:ident $name32:ident) => { stringify!($name32) };
+    ($name:ident) => {
+        stringify!($name)
+    };
+    ($name:ident $name32:ident) => {
+        stringify!($name32)
+    };
 }
 
 /// The processor's direct jump.
 #[cfg(target_arch = "x86_64")]
 macro_rules! jump {
-    () => { "jmp {}" };
+    () => {
+        "jmp {}"
+    };
 }
 #[cfg(target_arch = "aarch64")]
 macro_rules! jump {
-    () => { "b {}" };
+    () => {
+        "b {}"
+    };
 }
 
 /// Makes the functions and the list of names. A Rust function that calls would go through the GOT, one load and one
@@ -48,7 +58,7 @@ macro_rules! define {
             // arguments arrive as they were given. The name is one that libc, libstdc++ or jemalloc define, and taking
             // its place is the purpose.
             #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-            #[unsafe(export_name = name!($name $($name32)?))]
+            #[cfg_attr(not(test), unsafe(export_name = name!($name $($name32)?)))]
             #[unsafe(naked)]
             unsafe extern "C" fn $name($($p: $t),*) -> $r {
                 core::arch::naked_asm!(jump!(), sym $module::$to)
@@ -56,7 +66,7 @@ macro_rules! define {
 
             // SAFETY: as above, and the caller keeps the contract of the function called.
             #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-            #[unsafe(export_name = name!($name $($name32)?))]
+            #[cfg_attr(not(test), unsafe(export_name = name!($name $($name32)?)))]
             #[allow(unused_variables)]
             unsafe extern "C" fn $name($($p: $t),*) -> $r {
                 unsafe { $module::$to($($a),*) }

@@ -8,13 +8,13 @@ use core::ffi::{c_char, c_void};
 use core::sync::atomic::AtomicPtr;
 
 /// Options, weaker than `/etc/malloc.conf` and `MALLOC_CONF`.
-#[unsafe(export_name = "malloc_conf")]
+#[cfg_attr(not(test), unsafe(export_name = "malloc_conf"))]
 pub(crate) static MALLOC_CONF: AtomicPtr<c_char> = AtomicPtr::new(core::ptr::null_mut());
 
 /// Options that are stronger than every other source.
-#[unsafe(export_name = "malloc_conf_2_conf_harder")]
+#[cfg_attr(not(test), unsafe(export_name = "malloc_conf_2_conf_harder"))]
 pub(crate) static MALLOC_CONF_2_CONF_HARDER: AtomicPtr<c_char> = AtomicPtr::new(core::ptr::null_mut());
 
 /// `void (*malloc_message)(void *, const char *)`: what jemalloc's messages are given to, instead of stderr.
-#[unsafe(export_name = "malloc_message")]
+#[cfg_attr(not(test), unsafe(export_name = "malloc_message"))]
 pub(crate) static MALLOC_MESSAGE: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());

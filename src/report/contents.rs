@@ -43,13 +43,7 @@ pub(super) fn write_body(text: &mut Text) {
 
 /// A record of the process with this pid: all that is known at load, and room for the rest. `None` when it does not
 /// fit. `program` is room for a path.
-pub(super) fn write_record(
-    text: &mut Text,
-    body: &[u8],
-    pid: u32,
-    forked: bool,
-    program: &mut [u8],
-) -> Option<Places> {
+pub(super) fn write_record(text: &mut Text, body: &[u8], pid: u32, forked: bool, program: &mut [u8]) -> Option<Places> {
     text.push(b"{");
     let mut json = Json::new(text, 1, true);
     json.number("record", 1);
@@ -85,7 +79,9 @@ pub(super) fn write_served(text: &mut Text, [small, large]: [Served; 2], deepbin
             json.number(name, value);
         }
     }
-    for name in [c"stats.allocated", c"stats.active", c"stats.metadata", c"stats.resident", c"stats.mapped", c"stats.retained"] {
+    for name in
+        [c"stats.allocated", c"stats.active", c"stats.metadata", c"stats.resident", c"stats.mapped", c"stats.retained"]
+    {
         let value = statistics::read::<usize>(name).unwrap_or(0) as u64;
         let name = name.to_str().unwrap_or("").strip_prefix("stats.").unwrap_or("");
         json.number(name, value);

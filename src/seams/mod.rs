@@ -2,19 +2,19 @@
 
 pub mod table;
 
-#[cfg(elf)]
+#[cfg(all(elf, not(test)))]
 mod kernel;
-#[cfg(elf)]
+#[cfg(all(elf, not(test)))]
 mod libc_calls;
-#[cfg(elf)]
+#[cfg(all(elf, not(test)))]
 mod options;
-#[cfg(elf)]
+#[cfg(all(elf, not(test)))]
 mod threads;
 
 /// Defines what the linker leads calls of `$name` to. The symbol has to be visible to jemalloc's objects and to
 /// nobody else: `#[no_mangle]` would put it into the library's list of exports, so a hidden label is written instead,
 /// from which it is one jump to the function.
-#[cfg(elf)]
+#[cfg(all(elf, not(test)))]
 macro_rules! seam {
     ($(#[$meta:meta])* $name:ident ($($p:ident: $t:ty),* $(,)?) $(-> $r:ty)? $body:block) => {
         mod $name {
@@ -35,20 +35,26 @@ macro_rules! seam {
         }
     };
 }
-#[cfg(elf)]
+#[cfg(all(elf, not(test)))]
 use seam;
 
-#[cfg(all(elf, any(target_arch = "x86_64", target_arch = "x86")))]
+#[cfg(all(elf, not(test), any(target_arch = "x86_64", target_arch = "x86")))]
 macro_rules! jump {
-    () => { "jmp {}" };
+    () => {
+        "jmp {}"
+    };
 }
-#[cfg(all(elf, any(target_arch = "aarch64", target_arch = "arm")))]
+#[cfg(all(elf, not(test), any(target_arch = "aarch64", target_arch = "arm")))]
 macro_rules! jump {
-    () => { "b {}" };
+    () => {
+        "b {}"
+    };
 }
-#[cfg(all(elf, any(target_arch = "riscv32", target_arch = "riscv64")))]
+#[cfg(all(elf, not(test), any(target_arch = "riscv32", target_arch = "riscv64")))]
 macro_rules! jump {
-    () => { "tail {}" };
+    () => {
+        "tail {}"
+    };
 }
-#[cfg(elf)]
+#[cfg(all(elf, not(test)))]
 use jump;

@@ -21,8 +21,7 @@ pub(super) fn quota(read: &mut ReadFile) -> Option<u32> {
     for line in buffer.get(..length)?.split(|byte| *byte == b'\n') {
         // hierarchy-ID:controller-list:path (man 7 cgroups)
         let mut fields = line.splitn(3, |byte| *byte == b':');
-        let (Some(_), Some(controllers), Some(path)) = (fields.next(), fields.next(), fields.next())
-        else {
+        let (Some(_), Some(controllers), Some(path)) = (fields.next(), fields.next(), fields.next()) else {
             continue;
         };
         let here = if controllers.is_empty() {
@@ -136,10 +135,8 @@ mod tests {
 
     #[test]
     fn v2_with_a_host_path_that_the_container_does_not_see() {
-        let files = [
-            ("/proc/self/cgroup", "0::/../../elsewhere/docker/abc\n"),
-            ("/sys/fs/cgroup/cpu.max", "250000 100000\n"),
-        ];
+        let files =
+            [("/proc/self/cgroup", "0::/../../elsewhere/docker/abc\n"), ("/sys/fs/cgroup/cpu.max", "250000 100000\n")];
         assert_eq!(quota_with(&files), Some(3));
     }
 

@@ -138,10 +138,7 @@ pub fn read_link<'b>(path: &CStr, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
     let (start, length) = (buffer.as_mut_ptr() as usize, buffer.len());
     // SAFETY: `path` is a C string and `buffer` is writable for `length` bytes.
     let answer = unsafe {
-        syscall(
-            libc::SYS_readlinkat,
-            [libc::AT_FDCWD as usize, path.as_ptr() as usize, start, length, 0, 0],
-        )
+        syscall(libc::SYS_readlinkat, [libc::AT_FDCWD as usize, path.as_ptr() as usize, start, length, 0, 0])
     };
     buffer.get(..checked(answer).ok()?)
 }
@@ -152,9 +149,7 @@ pub fn affinity() -> Option<u32> {
     let mut mask = [0_u64; 128];
     let size = size_of_val(&mask);
     // SAFETY: `mask` is writable for `size` bytes.
-    let answer = unsafe {
-        syscall(libc::SYS_sched_getaffinity, [0, size, mask.as_mut_ptr() as usize, 0, 0, 0])
-    };
+    let answer = unsafe { syscall(libc::SYS_sched_getaffinity, [0, size, mask.as_mut_ptr() as usize, 0, 0, 0]) };
     checked(answer).ok()?;
     Some(mask.iter().map(|word| word.count_ones()).sum())
 }
@@ -170,8 +165,7 @@ pub fn map_shared(fd: c_int, length: usize) -> Result<*mut c_void, Errno> {
     #[cfg(target_pointer_width = "32")]
     let number = libc::SYS_mmap2;
     // SAFETY: no address is asked for, so that nothing that exists is mapped over.
-    let answer = unsafe {
-        syscall(number, [0, length, protection as usize, libc::MAP_SHARED as usize, fd as usize, 0])
-    };
+    let answer =
+        unsafe { syscall(number, [0, length, protection as usize, libc::MAP_SHARED as usize, fd as usize, 0]) };
     checked(answer).map(|address| address as *mut c_void)
 }

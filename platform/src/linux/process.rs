@@ -33,10 +33,7 @@ pub fn now() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is writable and of the kernel's layout on 64-bit systems, and on 32-bit ones for this call.
     unsafe {
-        kernel::syscall(
-            libc::SYS_clock_gettime,
-            [libc::CLOCK_REALTIME as usize, (&raw mut time) as usize, 0, 0, 0, 0],
-        );
+        kernel::syscall(libc::SYS_clock_gettime, [libc::CLOCK_REALTIME as usize, (&raw mut time) as usize, 0, 0, 0, 0]);
     }
     u64::try_from(time.tv_sec).unwrap_or(0)
 }
@@ -127,11 +124,7 @@ pub fn early_variable<'b>(name: &[u8], buffer: &'b mut [u8]) -> Option<&'b CStr>
 }
 
 /// Copies the value of `name`, NUL included, from a stream of NUL-terminated `NAME=value` entries; its length.
-fn find_in_stream(
-    name: &[u8],
-    value: &mut [u8],
-    read: &mut dyn FnMut(&mut [u8]) -> usize,
-) -> Option<usize> {
+fn find_in_stream(name: &[u8], value: &mut [u8], read: &mut dyn FnMut(&mut [u8]) -> usize) -> Option<usize> {
     /// Where in an entry the next byte stands.
     #[derive(Clone, Copy)]
     enum At {

@@ -61,10 +61,7 @@ impl Mapping {
         const MADV_POPULATE_WRITE: usize = 23;
         // SAFETY: the mapping's own range; the advice changes no contents.
         let answer = unsafe {
-            kernel::syscall(
-                libc::SYS_madvise,
-                [self.address as usize, self.length, MADV_POPULATE_WRITE, 0, 0, 0],
-            )
+            kernel::syscall(libc::SYS_madvise, [self.address as usize, self.length, MADV_POPULATE_WRITE, 0, 0, 0])
         };
         !matches!(kernel::checked(answer), Err(Errno(error)) if error != libc::EINVAL)
     }
@@ -84,12 +81,7 @@ fn change_mode(fd: i32) -> Result<(), Errno> {
 
 fn remove(path: &CStr) {
     // SAFETY: `path` is a C string.
-    unsafe {
-        kernel::syscall(
-            libc::SYS_unlinkat,
-            [libc::AT_FDCWD as usize, path.as_ptr() as usize, 0, 0, 0, 0],
-        )
-    };
+    unsafe { kernel::syscall(libc::SYS_unlinkat, [libc::AT_FDCWD as usize, path.as_ptr() as usize, 0, 0, 0, 0]) };
 }
 
 fn what_has_the_name(path: &CStr) -> Errno {

@@ -64,10 +64,7 @@ pub fn runs_the_program() -> bool {
     let mut blocked = 0_u64;
     // SAFETY: rt_sigprocmask with no new set only writes the old one, of the 8 bytes that are named.
     let answer = unsafe {
-        kernel::syscall(
-            libc::SYS_rt_sigprocmask,
-            [libc::SIG_BLOCK as usize, 0, (&raw mut blocked) as usize, 8, 0, 0],
-        )
+        kernel::syscall(libc::SYS_rt_sigprocmask, [libc::SIG_BLOCK as usize, 0, (&raw mut blocked) as usize, 8, 0, 0])
     };
     answer == 0 && blocked & (1 << (SIGCANCEL - 1)) == 0
 }

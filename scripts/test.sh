@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Everything that CI runs: installs what is missing, checks format and lints, builds, runs every test.
+#
+# One cargo profile, release: jemalloc takes minutes to compile, and a profile more would compile it again.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+case "${1:-}" in
+"") ;;
+-h | --help)
+    echo "usage: scripts/test.sh"
+    echo "Installs what is missing (as root; otherwise says what to type), then checks, builds and tests everything."
+    exit 0
+    ;;
+*)
+    echo "test.sh: unknown argument '$1'; it takes none" >&2
+    exit 125
+    ;;
+esac
+
+step() { printf '\n== %s\n' "$1"; }
+
+step "Packages"
+packages=(
+    build-essential binutils # the library, and fixtures in C and C++
+    shellcheck
+    python3 perl git curl sqlite3 redis-server redis-tools nginx-light memcached libcap2-bin util-linux procps # real programs
+    busybox-static musl-tools                                                                                 # programs that a preload cannot reach
+    faketime fakeroot fakechroot eatmydata proxychains4 torsocks libnss-wrapper libsocket-wrapper             # other preloaded libraries
+    valgrind                                                                                                  # instruction counts
+)
+# A 32-bit compiler exists on x86-64 only.
+[ "$(uname -m)" != x86_64 ] || packages+=(gcc-multilib)
+scripts/install-missing.sh "${packages[@]}"
+
+if ! command -v cargo >/dev/null; then
+    echo "test.sh: no cargo; remedy: install Rust $(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml) or later from https://rustup.rs" >&2
+    exit 1
+fi
+for component in clippy rustfmt; do
+    # A minimal toolchain lacks them.
+    cargo "${component/rustfmt/fmt}" --version >/dev/null 2>&1 || rustup component add "$component"
+done
+
+step "Format"
+cargo fmt --all --check
+
+step "Lints"
+cargo clippy --locked --release --workspace --all-targets -- -D warnings
+shellcheck scripts/*.sh
+
+step "Build and test"
+cargo build --locked --release --workspace
+cargo test --locked --release --workspace --no-fail-fast
