@@ -50,6 +50,10 @@ if [[ -n $out ]]; then
     [[ -d $(dirname -- "$out") && -w $(dirname -- "$out") ]] || die "--out: $(dirname -- "$out") is not a directory that can be written to"
 fi
 
+# From here on paths are seen from the root of the project, the user's own excepted.
+[[ -z $library ]] || library=$(realpath -- "$library")
+[[ -z $out ]] || out=$(realpath -m -- "$out")
+
 # What it needs of the system. The programs that are timed beside the workloads are optional: bench.py says which are missing.
 declare -A packages=([valgrind]=valgrind [cc]=gcc [c++]=g++ [make]=make [python3]=python3 [readelf]=binutils)
 missing=()

@@ -67,12 +67,11 @@ fn object_at(address: *mut c_void) -> Option<Object> {
         // SAFETY: a C string that lives as long as the object is loaded; these are never unloaded.
         unsafe { CStr::from_ptr(info.dli_fname) }
     };
-    let symbol_is_undefined = !symbol.is_null() && {
-        // SAFETY: RTLD_DL_SYMENT gives the symbol table entry, of the processor's ELF class. st_shndx stands at
-        // offset 6 in Elf64_Sym and 14 in Elf32_Sym; SHN_UNDEF is 0.
-        let offset = if cfg!(target_pointer_width = "64") { 6 } else { 14 };
-        unsafe { symbol.byte_add(offset).cast::<u16>().read_unaligned() == 0 }
-    };
+    // st_shndx stands at offset 6 in Elf64_Sym and 14 in Elf32_Sym; SHN_UNDEF is 0.
+    let offset = if cfg!(target_pointer_width = "64") { 6 } else { 14 };
+    // SAFETY: RTLD_DL_SYMENT gives the symbol table entry, of the processor's ELF class, or NULL.
+    let section = (!symbol.is_null()).then(|| unsafe { symbol.byte_add(offset).cast::<u16>().read_unaligned() });
+    let symbol_is_undefined = section == Some(0);
     Some(Object { base: info.dli_fbase, path, symbol_is_undefined })
 }
 
