@@ -9,6 +9,8 @@ mod libc_calls;
 #[cfg(all(elf, not(test)))]
 mod options;
 #[cfg(all(elf, not(test)))]
+mod size_classes;
+#[cfg(all(elf, not(test)))]
 mod threads;
 
 /// Defines what the linker leads calls of `$name` to. The symbol has to be visible to jemalloc's objects and to

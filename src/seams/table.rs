@@ -35,6 +35,9 @@ pub const SEAMS: &[Seam] = &[
     seam("secure_getenv", "MALLOC_CONF by its plain name, also before libc knows the environment", "tests/options.rs"),
     seam("readlink", "/etc/malloc.conf by its plain name; interposed by fakechroot", "tests/options.rs"),
 
+    // Sizes.
+    seam("_rjem_je_sz_boot", "16-byte alignment of blocks of up to 8 bytes, as glibc and C++17 promise", "tests/semantics.rs"),
+
     // Threads.
     seam("_rjem_je_tsd_fetch_slow", "a thread past its destructors must not be given full thread data: jemalloc 5.3.1 crashes", "tests/thread_exit.rs"),
 
