@@ -176,12 +176,12 @@ bindings() { # executable, then the preload setting if there is one
 
 first() { grep -m 1 -E "$@" || true; }
 
-# Sets result and reason.
-run() { # mode, test
-    local mode=$1 test=$2 out=$build/$1/$2.out preload=() name object options summary
+run() { # mode, test; sets result and reason
+    local mode=$1 test=$2 out=$build/$1/$2.out preload=() name object options summary message
     result=FAIL
     if ! link "$mode" "$test" >"$out" 2>&1; then
-        reason="link: $(first -o 'undefined reference to .*' <"$out")"
+        reason=$(first -o 'undefined (reference|symbol).*' <"$out")
+        reason="link: ${reason:-$(tail -n 1 "$out")}"
         return
     fi
     [[ $mode == linked ]] || preload=("LD_PRELOAD=$lib")
@@ -211,7 +211,8 @@ run() { # mode, test
                 [[ -n $reason ]] || reason=$(first '^stub:|error while loading|Aborted|fault' <"$out")
                 ! grep -q '^timeout: sending' "$out" || reason="no result after $seconds seconds"
                 [[ -n $reason ]] || reason=$(grep . "$out" | tail -n 1)
-                reason="MALLOC_CONF=\"$options\": $reason"
+                message=$(first '^<jemalloc>:' <"$out")
+                reason="MALLOC_CONF=\"$options\": $reason${message:+, after $message}"
                 return
                 ;;
         esac
