@@ -9,6 +9,8 @@ mod libc_calls;
 #[cfg(all(elf, not(test)))]
 mod options;
 #[cfg(all(elf, not(test)))]
+mod pages;
+#[cfg(all(elf, not(test)))]
 mod size_classes;
 #[cfg(all(elf, not(test)))]
 mod threads;

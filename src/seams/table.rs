@@ -38,6 +38,9 @@ pub const SEAMS: &[Seam] = &[
     // Sizes.
     seam("_rjem_je_sz_boot", "16-byte alignment of blocks of up to 8 bytes, as glibc and C++17 promise", "tests/semantics.rs"),
 
+    // Start.
+    seam("_rjem_je_pages_boot", "without a page of address space left, jemalloc writes to MAP_FAILED", "tests/semantics.rs"),
+
     // Threads.
     seam("_rjem_je_tsd_fetch_slow", "a thread past its destructors must not be given full thread data: jemalloc 5.3.1 crashes", "tests/thread_exit.rs"),
 

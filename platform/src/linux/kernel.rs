@@ -154,18 +154,33 @@ pub fn affinity() -> Option<u32> {
     Some(mask.iter().map(|word| word.count_ones()).sum())
 }
 
+#[cfg(target_pointer_width = "64")]
+const SYS_MMAP: c_long = libc::SYS_mmap;
+/// Counts the offset in units of 4096 bytes.
+#[cfg(target_pointer_width = "32")]
+const SYS_MMAP: c_long = libc::SYS_mmap2;
+
 /// Memory mapped from a file, readable, writable and shared.
 ///
 /// # Errors
 /// The kernel's error number.
 pub fn map_shared(fd: c_int, length: usize) -> Result<*mut c_void, Errno> {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
-    #[cfg(target_pointer_width = "64")]
-    let number = libc::SYS_mmap;
-    #[cfg(target_pointer_width = "32")]
-    let number = libc::SYS_mmap2;
+    let arguments = [0, length, protection as usize, libc::MAP_SHARED as usize, fd as usize, 0];
     // SAFETY: no address is asked for, so that nothing that exists is mapped over.
-    let answer =
-        unsafe { syscall(number, [0, length, protection as usize, libc::MAP_SHARED as usize, fd as usize, 0]) };
+    let answer = unsafe { syscall(SYS_MMAP, arguments) };
     checked(answer).map(|address| address as *mut c_void)
+}
+
+/// Whether that many bytes of address space can be had at this moment.
+#[must_use]
+pub fn can_map(length: usize) -> bool {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    let arguments = [0, length, libc::PROT_NONE as usize, flags as usize, usize::MAX, 0];
+    // SAFETY: as in `map_shared`; what was mapped is given back at once.
+    match checked(unsafe { syscall(SYS_MMAP, arguments) }) {
+        // SAFETY: nobody else knows the mapping.
+        Ok(address) => checked(unsafe { syscall(libc::SYS_munmap, [address, length, 0, 0, 0, 0]) }).is_ok(),
+        Err(_) => false,
+    }
 }

@@ -1,0 +1,20 @@
+//! jemalloc's start when there is no address space left.
+//!
+//! It maps a page to try how `madvise` behaves, and when that fails writes to it nevertheless (pages.c,
+//! `madvise_MADV_DONTNEED_zeroes_pages`). So a page is tried before; without one the start fails, as it does for any
+//! other lack of memory: the call that needed jemalloc gives NULL and ENOMEM, and the next one tries again.
+
+use super::seam;
+use jeshim_platform::{kernel, process};
+
+unsafe extern "C" {
+    #[link_name = "__real__rjem_je_pages_boot"]
+    fn real_pages_boot() -> bool;
+}
+
+seam! {
+    _rjem_je_pages_boot() -> bool {
+        // SAFETY: jemalloc calls this under its init lock. True means failure.
+        !kernel::can_map(process::page_size()) || unsafe { real_pages_boot() }
+    }
+}
