@@ -3,6 +3,7 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::num::NonZeroUsize;
 use core::ptr::null_mut;
+use jeshim_platform::binding;
 use once_cell::race::OnceNonZeroUsize;
 
 /// A function of which somebody else has the next definition; looked up when it is first needed.
@@ -28,6 +29,17 @@ impl Next {
     pub(crate) fn address(&self) -> usize {
         let find = || NonZeroUsize::new(self.look_up()).unwrap_or(NonZeroUsize::MIN);
         self.found.get_or_init(find).get()
+    }
+
+    /// The address for a call from `caller`. When nobody visible to all has the name, the object that calls may have
+    /// its own: a plugin with the C++ runtime linked in calls ours, which comes first, and has the next.
+    pub(crate) fn address_for(&self, caller: *const c_void) -> usize {
+        let address = self.address();
+        if address != self.otherwise as *const () as usize {
+            return address;
+        }
+        let found = binding::symbol_of_object_at(caller, self.name);
+        if found.is_null() { address } else { found as usize }
     }
 
     fn look_up(&self) -> usize {

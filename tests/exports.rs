@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 macro_rules! names {
-    (functions { $($name:ident $(/ $name32:ident)? ($($p:tt)*) -> $r:ty = $m:ident::$to:ident ($($a:ident),*);)* }
+    (functions { $($name:ident $(/ $name32:ident)? ($($p:tt)*) -> $r:ty = $m:ident::$to:ident $(/ $to32:ident)? ($($a:ident),*);)* }
      data { $($data:ident;)* }) => {
         [$(stringify!($name),)* $(stringify!($data),)*]
     };
@@ -29,15 +29,26 @@ fn exports_exactly_the_table() {
     assert_eq!(exported, table);
 }
 
+/// The first instruction of an exported function.
+fn first_instruction(name: &str) -> String {
+    let text = read("objdump", &[&format!("--disassemble={name}")]);
+    text.lines().skip_while(|line| !line.contains(&format!("<{name}>:"))).nth(1).unwrap_or("").to_owned()
+}
+
 #[test]
-fn malloc_and_free_are_one_direct_jump_to_jemallocs() {
-    for name in ["malloc", "free", "calloc", "realloc", "_ZdlPvm"] {
-        let text =
-            read("objdump", &["--disassemble=".to_owned() + name].iter().map(String::as_str).collect::<Vec<_>>());
-        let first = text.lines().skip_while(|line| !line.ends_with(&format!("<{name}>:"))).nth(1).unwrap_or("");
-        let target = if name == "_ZdlPvm" { "free" } else { name };
-        assert!(first.contains("jmp") && first.contains(&format!("<_rjem_{target}>")), "{name} begins with: {first}");
+fn malloc_and_its_family_are_one_direct_jump_to_jemallocs() {
+    for name in ["malloc", "free", "calloc", "realloc", "aligned_alloc", "posix_memalign", "mallocx"] {
+        let first = first_instruction(name);
+        assert!(first.contains("jmp") && first.contains(&format!("<_rjem_{name}>")), "{name} begins with: {first}");
     }
+    let first = first_instruction("_ZdlPv");
+    assert!(first.contains("jmp") && first.contains("<_rjem_free>"), "operator delete begins with: {first}");
+}
+
+#[test]
+fn sized_delete_jumps_to_the_delete_that_the_program_sees() {
+    let first = first_instruction("_ZdlPvm");
+    assert!(first.contains("jmp") && first.contains("(%rip)"), "sized operator delete begins with: {first}");
 }
 
 #[test]

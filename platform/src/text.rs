@@ -49,6 +49,15 @@ impl<'a> Text<'a> {
         }
     }
 
+    /// Adds a number in decimal, at least `width` characters wide, with spaces in front.
+    pub fn push_number_aligned(&mut self, number: u64, width: usize) -> &mut Self {
+        let digits = number.checked_ilog10().unwrap_or(0) as usize + 1;
+        for _ in digits..width {
+            self.push(b" ");
+        }
+        self.push_number(number)
+    }
+
     /// What was added so far.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
@@ -117,6 +126,17 @@ mod tests {
         let mut text = Text::new(&mut buffer);
         text.push_number(0).push_number(u64::MAX);
         assert_eq!(text.as_bytes(), b"018446744073709551615");
+    }
+
+    #[test]
+    fn aligns_numbers_to_the_right() {
+        let mut buffer = [0; 64];
+        let mut text = Text::new(&mut buffer);
+        text.push_number_aligned(0, 3)
+            .push_number_aligned(9, 3)
+            .push_number_aligned(10, 3)
+            .push_number_aligned(12345, 3);
+        assert_eq!(text.as_bytes(), b"  0  9 1012345");
     }
 
     #[test]

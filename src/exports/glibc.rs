@@ -78,8 +78,8 @@ pub(super) extern "C" fn malloc_stats() {
 }
 
 fn say(text: &mut Text, memory: &Memory) {
-    text.push(b"system bytes     = ").push_number(memory.held() as u64);
-    text.push(b"\nin use bytes     = ").push_number(memory.allocated as u64).push(b"\n");
+    text.push(b"system bytes     = ").push_number_aligned(memory.held() as u64, 10);
+    text.push(b"\nin use bytes     = ").push_number_aligned(memory.allocated as u64, 10).push(b"\n");
     process::write_to_stderr(text.as_bytes());
 }
 

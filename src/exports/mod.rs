@@ -2,6 +2,8 @@
 #![allow(non_snake_case)] // C++'s mangled names.
 
 #[macro_use]
+mod jump;
+#[macro_use]
 mod table;
 mod cxx;
 pub(crate) mod deepbind;
@@ -32,25 +34,12 @@ macro_rules! name {
     };
 }
 
-/// The processor's direct jump.
-#[cfg(target_arch = "x86_64")]
-macro_rules! jump {
-    () => {
-        "jmp {}"
-    };
-}
-#[cfg(target_arch = "aarch64")]
-macro_rules! jump {
-    () => {
-        "b {}"
-    };
-}
-
 /// Makes the functions and the list of names. A Rust function that calls would go through the GOT, one load and one
 /// indirect jump more; a naked one links to a direct jump. Where the jump is not written it is a plain call.
 macro_rules! define {
     (functions {
-        $($name:ident $(/ $name32:ident)? ($($p:ident: $t:ty),*) -> $r:ty = $module:ident::$to:ident ($($a:ident),*);)*
+        $($name:ident $(/ $name32:ident)? ($($p:ident: $t:ty),*) -> $r:ty
+            = $module:ident::$to:ident $(/ $to32:ident)? ($($a:ident),*);)*
     }
     data { $($data:ident;)* }) => {
         $(
@@ -61,21 +50,31 @@ macro_rules! define {
             #[cfg_attr(not(test), unsafe(export_name = name!($name $($name32)?)))]
             #[unsafe(naked)]
             unsafe extern "C" fn $name($($p: $t),*) -> $r {
-                core::arch::naked_asm!(jump!(), sym $module::$to)
+                define!(@jump name!($name $($name32)?), $module::$to $($to32)?)
             }
 
-            // SAFETY: as above, and the caller keeps the contract of the function called.
+            // SAFETY: as above.
             #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
             #[cfg_attr(not(test), unsafe(export_name = name!($name $($name32)?)))]
             #[allow(unused_variables)]
             unsafe extern "C" fn $name($($p: $t),*) -> $r {
-                unsafe { $module::$to($($a),*) }
+                // SAFETY: the caller keeps the contract of the function called.
+                unsafe { define!(@path $module::$to)($($a),*) }
             }
         )*
 
         /// All exported names, each ended by NUL. One string, so that the list needs no relocations at load.
         const NAMES: &str = concat!($(name!($name $($name32)?), "\0",)* $(stringify!($data), "\0",)*);
     };
+    (@jump $name:expr, first::$to:ident $($to32:ident)?) => {
+        core::arch::naked_asm!(own!($name), jump_to_first!(name!($to $($to32)?)))
+    };
+    (@jump $name:expr, $module:ident::$to:ident) => {
+        core::arch::naked_asm!(own!($name), jump!(), sym $module::$to)
+    };
+    // Without the jump it is our own definition that is called.
+    (@path first::$to:ident) => { $to };
+    (@path $module:ident::$to:ident) => { $module::$to };
 }
 exports!(define);
 

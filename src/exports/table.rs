@@ -7,6 +7,9 @@
 //! A line reads `name(parameters) -> result = what it jumps to(arguments);`. The arguments are the parameters, or the
 //! first of them: a jump leaves every register as it is. C++ names carry the width of `size_t` in their mangling, so
 //! those lines give both: `_Znwm / _Znwj` for 64 and 32 bits. `Ptr` is `void *`.
+//!
+//! `first::` stands before a name that a program may define itself: the jump goes to the first definition in the order
+//! of lookup, the program's if it has one, else ours.
 
 /// Hands the table to the macro that the argument names.
 macro_rules! exports {
@@ -48,31 +51,33 @@ macro_rules! exports {
                 malloc_info(options: c_int, stream: *mut FILE) -> c_int = glibc::malloc_info(options, stream);
                 mallopt(parameter: c_int, value: c_int) -> c_int = glibc::mallopt(parameter, value);
 
-                // C++ operator new and new[]: plain, nothrow, aligned, aligned nothrow.
+                // C++ operator new: plain, nothrow, aligned, aligned nothrow; then new[], which calls new, as the
+                // standard has it.
                 _Znwm / _Znwj(size: usize) -> Ptr = cxx::new(size);
-                _Znam / _Znaj(size: usize) -> Ptr = cxx::new_array(size);
                 _ZnwmRKSt9nothrow_t / _ZnwjRKSt9nothrow_t(size: usize, tag: Ptr) -> Ptr = cxx::new_nothrow(size, tag);
-                _ZnamRKSt9nothrow_t / _ZnajRKSt9nothrow_t(size: usize, tag: Ptr) -> Ptr = cxx::new_array_nothrow(size, tag);
                 _ZnwmSt11align_val_t / _ZnwjSt11align_val_t(size: usize, alignment: usize) -> Ptr = cxx::new_aligned(size, alignment);
-                _ZnamSt11align_val_t / _ZnajSt11align_val_t(size: usize, alignment: usize) -> Ptr = cxx::new_array_aligned(size, alignment);
                 _ZnwmSt11align_val_tRKSt9nothrow_t / _ZnwjSt11align_val_tRKSt9nothrow_t(size: usize, alignment: usize, tag: Ptr) -> Ptr = cxx::new_aligned_nothrow(size, alignment, tag);
+                _Znam / _Znaj(size: usize) -> Ptr = first::_Znwm / _Znwj(size);
+                _ZnamRKSt9nothrow_t / _ZnajRKSt9nothrow_t(size: usize, tag: Ptr) -> Ptr = cxx::new_array_nothrow(size, tag);
+                _ZnamSt11align_val_t / _ZnajSt11align_val_t(size: usize, alignment: usize) -> Ptr = first::_ZnwmSt11align_val_t / _ZnwjSt11align_val_t(size, alignment);
                 _ZnamSt11align_val_tRKSt9nothrow_t / _ZnajSt11align_val_tRKSt9nothrow_t(size: usize, alignment: usize, tag: Ptr) -> Ptr = cxx::new_array_aligned_nothrow(size, alignment, tag);
 
-                // C++ operator delete and delete[]: plain, nothrow, sized, aligned and their combinations. None
-                // trusts the size or the alignment it is given: a wrong one, or a zero-size over-aligned block,
-                // would be filed in the wrong size class and corrupt the heap (jemalloc#2353).
+                // C++ operator delete and delete[]. Each derived form calls the form that the standard says, and that
+                // a program may have replaced. None of ours trusts the size or the alignment it is given: a wrong
+                // one, or a zero-size over-aligned block, would be filed in the wrong size class and corrupt the heap
+                // (jemalloc#2353).
                 _ZdlPv(ptr: Ptr) -> () = je::free(ptr);
-                _ZdaPv(ptr: Ptr) -> () = je::free(ptr);
-                _ZdlPvRKSt9nothrow_t(ptr: Ptr, tag: Ptr) -> () = je::free(ptr);
-                _ZdaPvRKSt9nothrow_t(ptr: Ptr, tag: Ptr) -> () = je::free(ptr);
-                _ZdlPvm / _ZdlPvj(ptr: Ptr, size: usize) -> () = je::free(ptr);
-                _ZdaPvm / _ZdaPvj(ptr: Ptr, size: usize) -> () = je::free(ptr);
+                _ZdlPvm / _ZdlPvj(ptr: Ptr, size: usize) -> () = first::_ZdlPv(ptr);
+                _ZdlPvRKSt9nothrow_t(ptr: Ptr, tag: Ptr) -> () = first::_ZdlPv(ptr);
+                _ZdaPv(ptr: Ptr) -> () = first::_ZdlPv(ptr);
+                _ZdaPvm / _ZdaPvj(ptr: Ptr, size: usize) -> () = first::_ZdaPv(ptr);
+                _ZdaPvRKSt9nothrow_t(ptr: Ptr, tag: Ptr) -> () = first::_ZdaPv(ptr);
                 _ZdlPvSt11align_val_t(ptr: Ptr, alignment: usize) -> () = je::free(ptr);
-                _ZdaPvSt11align_val_t(ptr: Ptr, alignment: usize) -> () = je::free(ptr);
-                _ZdlPvSt11align_val_tRKSt9nothrow_t(ptr: Ptr, alignment: usize, tag: Ptr) -> () = je::free(ptr);
-                _ZdaPvSt11align_val_tRKSt9nothrow_t(ptr: Ptr, alignment: usize, tag: Ptr) -> () = je::free(ptr);
-                _ZdlPvmSt11align_val_t / _ZdlPvjSt11align_val_t(ptr: Ptr, size: usize, alignment: usize) -> () = je::free(ptr);
-                _ZdaPvmSt11align_val_t / _ZdaPvjSt11align_val_t(ptr: Ptr, size: usize, alignment: usize) -> () = je::free(ptr);
+                _ZdlPvSt11align_val_tRKSt9nothrow_t(ptr: Ptr, alignment: usize, tag: Ptr) -> () = first::_ZdlPvSt11align_val_t(ptr, alignment);
+                _ZdlPvmSt11align_val_t / _ZdlPvjSt11align_val_t(ptr: Ptr, size: usize, alignment: usize) -> () = cxx::delete_sized_aligned(ptr, size, alignment);
+                _ZdaPvSt11align_val_t(ptr: Ptr, alignment: usize) -> () = first::_ZdlPvSt11align_val_t(ptr, alignment);
+                _ZdaPvSt11align_val_tRKSt9nothrow_t(ptr: Ptr, alignment: usize, tag: Ptr) -> () = first::_ZdaPvSt11align_val_t(ptr, alignment);
+                _ZdaPvmSt11align_val_t / _ZdaPvjSt11align_val_t(ptr: Ptr, size: usize, alignment: usize) -> () = cxx::delete_array_sized_aligned(ptr, size, alignment);
 
                 // jemalloc's own interface, under the names that folly, RocksDB, MariaDB and redis look up.
                 mallocx(size: usize, flags: c_int) -> Ptr = je::mallocx(size, flags);

@@ -41,6 +41,18 @@ pub fn resolve(name: &CStr) -> Binding {
     }
 }
 
+/// The definition of `name` that the object around an address has, itself or through the libraries it needs; NULL for
+/// none. Takes the dynamic linker's lock; may allocate.
+#[must_use]
+pub fn symbol_of_object_at(address: *const c_void, name: &CStr) -> *mut c_void {
+    let Some(object) = object_at(address.cast_mut()) else { return null_mut() };
+    // SAFETY: both are C strings; RTLD_NOLOAD loads nothing. The handle stays open: the address is used for good.
+    unsafe {
+        let handle = libc::dlopen(object.path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
+        if handle.is_null() { null_mut() } else { libc::dlsym(handle, name.as_ptr()) }
+    }
+}
+
 struct Object {
     base: *mut c_void,
     path: &'static CStr,
