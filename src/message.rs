@@ -2,32 +2,39 @@
 
 use crate::exports::variables::MALLOC_MESSAGE;
 use core::ffi::{CStr, c_char, c_void};
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{AtomicU64, Ordering};
 use jeshim_platform::process;
 use jeshim_platform::text::Text;
 
-/// Writes `jeshim: …` and the pid as one line with one write: lines of several processes do not mix. Too long a
-/// line is cut.
+/// So much of a value is shown: cause and remedy have to stay on the line.
+const SHOWN: usize = 300;
+const LINE: usize = 2048;
+
+/// Adds what may be anything: cut when it is long, and without control characters, which must not play with the
+/// terminal or break the line.
+fn push_shown(text: &mut Text, bytes: &[u8]) {
+    for byte in bytes.iter().take(SHOWN) {
+        text.push(&[if byte.is_ascii_control() { b'?' } else { *byte }]);
+    }
+    if bytes.len() > SHOWN {
+        text.push(b"...");
+    }
+}
+
+/// Writes `jeshim[PID]: …` as one line with one write: lines of several processes do not mix.
 pub(crate) fn line(parts: &[&[u8]]) {
-    let mut buffer = [0; 1024];
+    let mut buffer = [0; LINE];
     let mut text = Text::new(&mut buffer);
     text.push(b"jeshim[").push_number(u64::from(process::pid())).push(b"]: ");
     for part in parts {
-        for byte in part.iter().take(1000) {
-            // A control character in a value must not play with the terminal.
-            let shown = if byte.is_ascii_control() { b'?' } else { *byte };
-            text.push(&[shown]);
-        }
+        push_shown(&mut text, part);
     }
-    let length = text.as_bytes().len().min(1023);
-    if let Some(end) = buffer.get_mut(length) {
-        *end = b'\n';
-    }
-    process::write_to_stderr(buffer.get(..=length).unwrap_or(&[]));
+    text.push(b"\n");
+    process::write_to_stderr(text.as_bytes());
 }
 
-/// jemalloc's own messages: to the program's `malloc_message` when it has one, else to stderr. One that says that an
-/// option was not understood is given its remedy.
+/// jemalloc's own messages: to the program's `malloc_message` when it has one, else to stderr. One about an option
+/// that was not understood is given its remedy, and said once: jemalloc reads the options twice.
 pub(crate) unsafe extern "C" fn from_jemalloc(opaque: *mut c_void, text: *const c_char) {
     let program = MALLOC_MESSAGE.load(Ordering::Relaxed);
     if !program.is_null() {
@@ -39,23 +46,36 @@ pub(crate) unsafe extern "C" fn from_jemalloc(opaque: *mut c_void, text: *const 
     }
     // SAFETY: jemalloc passes a C string.
     let text = unsafe { CStr::from_ptr(text) }.to_bytes();
-    let is_about_options =
-        [&b"<jemalloc>: Invalid conf"[..], b"<jemalloc>: Conf string", b"<jemalloc>: Malformed conf"]
-            .iter()
-            .any(|start| text.starts_with(start));
-    match text.strip_suffix(b"\n") {
-        Some(cause) if is_about_options => {
-            let mut buffer = [0; 512];
-            let mut line = Text::new(&mut buffer);
-            line.push(cause).push(REMEDY);
-            if line.is_complete() {
-                return process::write_to_stderr(line.as_bytes());
-            }
-            process::write_to_stderr(text);
-        }
-        _ => process::write_to_stderr(text),
+    let problem =
+        text.strip_prefix(b"<jemalloc>: ").filter(|problem| OPTIONS.iter().any(|start| problem.starts_with(start)));
+    let Some(problem) = problem else { return process::write_to_stderr(text) };
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    if LAST.swap(fingerprint(problem), Ordering::Relaxed) == fingerprint(problem) {
+        return;
     }
+    let mut buffer = [0; LINE];
+    let mut line = Text::new(&mut buffer);
+    line.push(b"<jemalloc>: ");
+    push_shown(&mut line, problem.strip_suffix(b"\n").unwrap_or(problem));
+    line.push(REMEDY);
+    process::write_to_stderr(line.as_bytes());
 }
+
+/// How jemalloc 5.3.1's messages about options begin (conf.c: `conf_error`, `malloc_conf_format_error`).
+const OPTIONS: [&[u8]; 7] = [
+    b"Invalid conf",
+    b"Out-of-range conf",
+    b"Conf string ends with",
+    b"Malformed conf string",
+    b"Error setting dss",
+    b"Invalid settings for",
+    b"No getcpu support",
+];
 
 const REMEDY: &[u8] = b"; ignored: correct it in MALLOC_CONF, /etc/malloc.conf or the program's malloc_conf \
 (options: man 3 jemalloc, section TUNING)\n";
+
+/// FNV-1a: enough to know a line again.
+fn fingerprint(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
+}

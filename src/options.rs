@@ -8,6 +8,7 @@
 //! Everything here runs while jemalloc holds its init lock: no allocation, no libc function that another library may
 //! have interposed, memory that is static.
 
+use crate::message;
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char};
 use core::ptr::null_mut;
@@ -65,7 +66,7 @@ static PROGRAM: AtomicPtr<c_char> = AtomicPtr::new(null_mut());
 /// What jemalloc finds in `malloc_conf`: DEFAULTS and PROGRAM.
 static COMPOSED: Kept<1024> = Kept::new();
 static FILE: Kept<1024> = Kept::new();
-static ENVIRONMENT: Kept<4096> = Kept::new();
+static ENVIRONMENT: Kept<16384> = Kept::new();
 
 /// The sources as jemalloc was given them, weakest first, each with its name; for the record.
 pub(crate) fn sources() -> [(&'static str, Option<&'static CStr>); 4] {
@@ -121,9 +122,9 @@ pub(crate) unsafe fn environment() -> *mut c_char {
         match process::variable(name) {
             Some(value) => ENVIRONMENT.keep(value.as_ptr().cast_mut(), |text| _ = text.push(value.to_bytes())),
             None => ENVIRONMENT.keep(null_mut(), |text| {
-                let mut buffer = [0; 1024];
-                if let Some(value) = process::early_variable(name, &mut buffer) {
-                    text.push(value.to_bytes());
+                text.push_with(|room| process::early_variable(name, room));
+                if !text.is_complete() {
+                    message::line(&[name, b" is too long to be read before libc has started; ignored; shorten it"]);
                 }
             }),
         }

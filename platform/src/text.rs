@@ -58,6 +58,18 @@ impl<'a> Text<'a> {
         self.push_number(number)
     }
 
+    /// Adds what `write` writes to the start of the room it is given, and says the length of; `None` when it does not
+    /// fit.
+    pub fn push_with(&mut self, write: impl FnOnce(&mut [u8]) -> Option<usize>) -> &mut Self {
+        let room = self.buffer.get_mut(self.length..).unwrap_or(&mut []);
+        let size = room.len();
+        match write(room) {
+            Some(length) if self.complete && length <= size => self.length += length,
+            _ => self.complete = false,
+        }
+        self
+    }
+
     /// What was added so far.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {

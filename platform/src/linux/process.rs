@@ -110,20 +110,22 @@ fn each_entry(visit: &mut dyn FnMut(*mut *mut c_char) -> bool) {
 }
 
 /// The value of an environment variable before libc is initialised: the kernel's copy of what the process was
-/// started with, from /proc. `None` as for [`variable`], and when the value does not fit the buffer.
-pub fn early_variable<'b>(name: &[u8], buffer: &'b mut [u8]) -> Option<&'b CStr> {
+/// started with, from /proc. Written to the start of `room`; its length, 0 when there is none to obey, `None` when it
+/// does not fit.
+pub fn early_variable(name: &[u8], room: &mut [u8]) -> Option<usize> {
     // SAFETY: libc defines it.
     let ready = !unsafe { &environ }.load(Ordering::Relaxed).is_null();
     if ready || is_privileged() {
-        return None;
+        return Some(0);
     }
-    let fd = kernel::open(c"/proc/self/environ", libc::O_RDONLY, 0).ok()?;
-    let found = find_in_stream(name, buffer, &mut |chunk| kernel::read(fd, chunk).unwrap_or(0));
+    let Ok(fd) = kernel::open(c"/proc/self/environ", libc::O_RDONLY, 0) else { return Some(0) };
+    let found = find_in_stream(name, room, &mut |chunk| kernel::read(fd, chunk).unwrap_or(0));
     kernel::close(fd);
-    CStr::from_bytes_until_nul(buffer.get(..found?)?).ok()
+    found
 }
 
-/// Copies the value of `name`, NUL included, from a stream of NUL-terminated `NAME=value` entries; its length.
+/// Copies the value of `name` from a stream of NUL-terminated `NAME=value` entries; its length, 0 for none, `None`
+/// when it does not fit.
 fn find_in_stream(name: &[u8], value: &mut [u8], read: &mut dyn FnMut(&mut [u8]) -> usize) -> Option<usize> {
     /// Where in an entry the next byte stands.
     #[derive(Clone, Copy)]
@@ -137,15 +139,13 @@ fn find_in_stream(name: &[u8], value: &mut [u8], read: &mut dyn FnMut(&mut [u8])
     loop {
         let length = read(&mut chunk);
         if length == 0 {
-            return None;
+            return Some(0);
         }
         for byte in chunk.get(..length)? {
             at = match at {
+                At::Value(index) if *byte == 0 => return Some(index),
                 At::Value(index) => {
                     *value.get_mut(index)? = *byte;
-                    if *byte == 0 {
-                        return Some(index + 1);
-                    }
                     At::Value(index + 1)
                 }
                 _ if *byte == 0 => At::Name(0),
@@ -236,6 +236,7 @@ mod tests {
     use super::*;
     extern crate std;
 
+    /// The value, or `None` when it does not fit 64 bytes.
     fn find(name: &str, environment: &[u8], chunk_size: usize) -> Option<std::string::String> {
         let mut rest = environment;
         let mut value = [0; 64];
@@ -245,7 +246,7 @@ mod tests {
             rest = later;
             now.len()
         })?;
-        Some(std::str::from_utf8(&value[..length - 1]).unwrap().into())
+        Some(std::str::from_utf8(&value[..length]).unwrap().into())
     }
 
     #[test]
@@ -254,7 +255,7 @@ mod tests {
         for chunk_size in 1..80 {
             assert_eq!(find("MALLOC_CONF", environment, chunk_size).as_deref(), Some("narenas:1"));
             assert_eq!(find("PATH", environment, chunk_size).as_deref(), Some("/bin"));
-            assert_eq!(find("ALLOC_CONF", environment, chunk_size), None);
+            assert_eq!(find("ALLOC_CONF", environment, chunk_size).as_deref(), Some(""));
         }
         assert_eq!(find("LONG", &[b"LONG=".as_slice(), &[b'x'; 100], b"\0"].concat(), 512), None);
     }
