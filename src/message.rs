@@ -72,7 +72,7 @@ const OPTIONS: [&[u8]; 7] = [
     b"No getcpu support",
 ];
 
-const REMEDY: &[u8] = b"; ignored: correct it in MALLOC_CONF, /etc/malloc.conf or the program's malloc_conf \
+const REMEDY: &[u8] = b"; correct it in MALLOC_CONF, /etc/malloc.conf or the program's malloc_conf \
 (options: man 3 jemalloc, section TUNING)\n";
 
 /// FNV-1a: enough to know a line again.

@@ -43,8 +43,7 @@ impl Next {
     }
 
     fn look_up(&self) -> usize {
-        // SAFETY: the name is a C string, RTLD_NEXT valid in an object that the dynamic linker loaded.
-        let address = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
+        let address = binding::next_definition(self.name);
         if !address.is_null() {
             return address as usize;
         }

@@ -82,14 +82,20 @@ pub(crate) fn sources() -> [(&'static str, Option<&'static CStr>); 4] {
 }
 
 /// The library's own defaults: what upstream derives from the machine, derived from the container. Upstream makes
-/// four arenas a CPU of the affinity mask, and knows nothing of quotas: 384 arenas for two CPUs on a 96-core host.
-fn write_defaults(text: &mut Text, quota: Option<u32>, affinity: Option<u32>) {
-    let Some(quota) = quota else { return };
-    if affinity.is_some_and(|affinity| affinity <= quota) {
-        return;
-    }
+/// four arenas for each CPU of the affinity mask, and knows nothing of quotas: 384 arenas for two CPUs on a 96-core
+/// host. Said as arenas for each CPU of the mask, so that `narenas`, `narenas_ratio` and `percpu_arena` of the user
+/// mean what they always do.
+fn write_defaults(text: &mut Text, quota: Option<u32>, affinity: u32) {
+    let Some(quota) = quota.filter(|quota| *quota < affinity) else { return };
     let arenas = if quota > 1 { u64::from(quota) * 4 } else { 1 };
-    text.push(b"narenas:").push_number(arenas);
+    // jemalloc rounds to the nearest; five digits are enough for 8192 CPUs.
+    let ratio = (arenas * 100_000).div_ceil(u64::from(affinity));
+    text.push(b"narenas_ratio:").push_number(ratio / 100_000).push(b".");
+    let mut digit = 10_000;
+    while digit > 0 {
+        text.push_number(ratio / digit % 10);
+        digit /= 10;
+    }
 }
 
 /// What the variable `malloc_conf` is to hold: our defaults, then the program's own options, `NULL` for none.
@@ -100,7 +106,10 @@ pub(crate) unsafe fn compose(program: *mut c_char) -> *mut c_char {
     PROGRAM.store(program, Ordering::Release);
     // SAFETY: the caller's promise: called once, and `program` is a C string or NULL.
     unsafe {
-        DEFAULTS.keep(null_mut(), |text| write_defaults(text, cpus::quota(), cpus::affinity()));
+        // The quota is in files; where there is one CPU it cannot matter.
+        let affinity = cpus::affinity().unwrap_or(1);
+        let quota = if affinity > 1 { cpus::quota() } else { None };
+        DEFAULTS.keep(null_mut(), |text| write_defaults(text, quota, affinity));
         let Some(defaults) = DEFAULTS.get() else { return program };
         COMPOSED.keep(program, |text| {
             text.push(defaults.to_bytes());
@@ -145,7 +154,7 @@ mod tests {
     use super::*;
     extern crate std;
 
-    fn defaults(quota: Option<u32>, affinity: Option<u32>) -> std::string::String {
+    fn defaults(quota: Option<u32>, affinity: u32) -> std::string::String {
         let mut buffer = [0; 64];
         let mut text = Text::new(&mut buffer);
         write_defaults(&mut text, quota, affinity);
@@ -154,16 +163,31 @@ mod tests {
 
     #[test]
     fn a_quota_smaller_than_the_affinity_sets_the_arenas() {
-        assert_eq!(defaults(Some(2), Some(96)), "narenas:8");
-        assert_eq!(defaults(Some(1), Some(96)), "narenas:1");
-        assert_eq!(defaults(Some(2), None), "narenas:8");
+        assert_eq!(defaults(Some(2), 96), "narenas_ratio:0.08334");
+        assert_eq!(defaults(Some(1), 96), "narenas_ratio:0.01042");
+        assert_eq!(defaults(Some(3), 4), "narenas_ratio:3.00000");
+    }
+
+    #[test]
+    fn the_ratio_gives_the_number_of_arenas_that_is_meant() {
+        for affinity in 2..=1024_u32 {
+            for quota in 1..affinity {
+                let text = defaults(Some(quota), affinity);
+                let ratio: f64 = text.strip_prefix("narenas_ratio:").unwrap().parse().unwrap();
+                // As jemalloc does it: 16 bits after the point (fxp.h), times the CPUs, to the nearest.
+                let fixed = (ratio * 65536.0).floor() / 65536.0;
+                let arenas = (fixed * f64::from(affinity)).round();
+                let meant = if quota > 1 { f64::from(quota * 4) } else { 1.0 };
+                assert_eq!(arenas, meant, "{quota} of {affinity}: {text}");
+            }
+        }
     }
 
     #[test]
     fn without_a_tighter_quota_nothing_is_said() {
-        assert_eq!(defaults(None, Some(96)), "");
-        assert_eq!(defaults(Some(4), Some(4)), "");
-        assert_eq!(defaults(Some(8), Some(4)), "");
+        assert_eq!(defaults(None, 96), "");
+        assert_eq!(defaults(Some(4), 4), "");
+        assert_eq!(defaults(Some(8), 4), "");
     }
 
     #[test]

@@ -3,21 +3,46 @@
 use core::ffi::{CStr, c_char, c_void};
 use core::mem::MaybeUninit;
 use core::ptr::null_mut;
-use core::time::Duration;
+use core::sync::atomic::{AtomicU32, Ordering};
+use jeshim_platform::process;
 use jeshim_platform::text::Text;
-use parking_lot::{Mutex, MutexGuard};
 use tikv_jemalloc_sys as je;
 
 /// The index that stands for all arenas together (`MALLCTL_ARENAS_ALL`, jemalloc.h).
 const ALL_ARENAS: usize = 4096;
 
-/// One reader at a time: figures that belong together are read between two refreshes.
-static READER: Mutex<()> = Mutex::new(());
+/// One reader at a time: figures that belong together are read between two refreshes. Holds the reader's process, so
+/// that a forked child does not wait for a thread that exists in its parent only; 0 for nobody.
+static READER: AtomicU32 = AtomicU32::new(0);
 
-/// Waits for other readers, but not for ever: in a forked child the one that held the lock may not exist. Without the
-/// lock the figures may be of two moments; that is all.
-fn reader() -> Option<MutexGuard<'static, ()>> {
-    READER.try_lock_for(Duration::from_millis(100))
+/// The right to read, until it is dropped.
+struct Reader(u32);
+
+/// Waits for other readers, but not for ever: without the right, figures may be of two moments, that is all.
+fn reader() -> Reader {
+    const PATIENCE: u32 = 10_000;
+    let own = process::pid();
+    for _ in 0..PATIENCE {
+        match READER.compare_exchange(0, own, Ordering::Acquire, Ordering::Relaxed) {
+            Ok(_) => return Reader(own),
+            Err(holder) if holder == own => process::yield_processor(),
+            // The parent's: taken over, unless another thread of ours was quicker.
+            Err(holder) => {
+                if READER.compare_exchange(holder, own, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+                    return Reader(own);
+                }
+            }
+        }
+    }
+    Reader(0)
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        if self.0 != 0 {
+            READER.store(0, Ordering::Release);
+        }
+    }
 }
 
 /// Reads a value; `None` when there is none of this name and size.

@@ -9,9 +9,10 @@
 //! | [`record`] | a file that is also a shared mapping | the same |
 //! | `kernel` | system calls without libc | - |
 //! | `thread` | per-thread counter, "is this thread being torn down?" | - |
+//! | `vdso` | the clock without system call or libc | - |
 //!
-//! Nothing here allocates, panics or takes a lock, unless its documentation says so: most of it runs while jemalloc
-//! initialises, inside `fork`, or at the very end of a process.
+//! Nothing here panics, and nothing allocates or takes a lock but [`binding`], as its documentation says: most of it
+//! runs while jemalloc initialises, inside `fork`, or at the very end of a process.
 #![no_std]
 
 pub mod text;
@@ -23,7 +24,7 @@ mod system;
 pub use system::{binding, cpus, install, process, record};
 /// What only Linux has: the seams of the library (linker wraps) are built on it.
 #[cfg(target_os = "linux")]
-pub use system::{kernel, thread};
+pub use system::{kernel, thread, vdso};
 
 /// An error number of the operating system (`errno.h`), always positive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -64,12 +64,18 @@ pub(super) unsafe extern "C" fn dlopen(path: *const c_char, flags: c_int) -> Ptr
 #[unsafe(naked)]
 pub(super) unsafe extern "C" fn dlopen(path: *const c_char, flags: c_int) -> Ptr {
     core::arch::naked_asm!(
+        ".cfi_startproc",
         "stp x0, x30, [sp, #-16]!",
+        ".cfi_adjust_cfa_offset 16",
+        ".cfi_rel_offset x30, 8",
         "mov w0, w1",
         "bl {prepare}",
         "mov x16, x0",
         "ldp x0, x30, [sp], #16",
+        ".cfi_adjust_cfa_offset -16",
+        ".cfi_restore x30",
         "br x16",
+        ".cfi_endproc",
         prepare = sym prepare,
     )
 }

@@ -106,7 +106,10 @@ impl State {
                 break;
             }
         }
-        refuse(self.template.as_bytes(), problem.cause_and_remedy());
+        // A forked child says nothing: a daemon's descriptor 2 may be a file of its own by now.
+        if !forked {
+            refuse(self.template.as_bytes(), problem.cause_and_remedy());
+        }
         false
     }
 }

@@ -1,11 +1,15 @@
-//! jemalloc's system calls, made without libc. None touches errno: jemalloc looks at it only to word a message.
+//! jemalloc's system calls, made without libc.
 //!
-//! The linker leads every call inside the library here, also those of the Rust crates that it is made of. They use
-//! none of these but `syscall`, which therefore keeps libc's contract for what jemalloc does not call.
+//! Those that `free` may make leave errno alone, as it must; jemalloc would use it to word a message only. `syscall`,
+//! through which it writes, does set it.
+//!
+//! The linker leads every call inside the library here, also those of the Rust crates that it is made of; what they
+//! rely on is kept.
 
 use super::seam;
 use core::ffi::{c_char, c_int, c_long, c_void};
 use jeshim_platform::kernel::{self, minus_one};
+use jeshim_platform::vdso;
 
 /// Six arguments, the missing ones zero.
 macro_rules! arguments {
@@ -31,8 +35,6 @@ macro_rules! direct {
 }
 
 direct! {
-    clock_gettime(clock: c_int, time: *mut c_void) -> c_int = libc::SYS_clock_gettime, [clock, time];
-    gettimeofday(time: *mut c_void, zone: *mut c_void) -> c_int = libc::SYS_gettimeofday, [time, zone];
     close(fd: c_int) -> c_int = libc::SYS_close, [fd];
     getpid() -> c_int = libc::SYS_getpid, [0];
     gettid() -> c_int = libc::SYS_gettid, [0];
@@ -49,15 +51,16 @@ direct! {
 
 const CREATE: c_int = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
 
+// Where the kernel is entered through libc's `syscall` (other processors), this would lead in a circle: build.rs leaves
+// the seam out there.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 seam! {
     syscall(number: c_long, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> c_long {
         // Arguments that were not given read as garbage, and the kernel looks at none that the call does not have.
         // SAFETY: the system call's contract is the caller's.
         let answer = unsafe { kernel::syscall(number, [a, b, c, d, e, f]) };
-        if let Err(error) = kernel::checked(answer)
-            && !JEMALLOC_CALLS.contains(&number)
-        {
-            // parking_lot waits by futex, and looks at errno.
+        if let Err(error) = kernel::checked(answer) {
+            // jemalloc repeats a write that errno says was interrupted; parking_lot looks at it after a futex.
             // SAFETY: errno's address is valid in every thread.
             unsafe { *libc::__errno_location() = error.0 };
         }
@@ -65,11 +68,12 @@ seam! {
     }
 }
 
-/// What jemalloc itself uses `syscall` for.
-#[cfg(target_arch = "x86_64")]
-const JEMALLOC_CALLS: &[c_long] = &[libc::SYS_open, libc::SYS_openat, libc::SYS_read, libc::SYS_write, libc::SYS_close];
-#[cfg(not(target_arch = "x86_64"))]
-const JEMALLOC_CALLS: &[c_long] = &[libc::SYS_openat, libc::SYS_read, libc::SYS_write, libc::SYS_close];
+seam! {
+    clock_gettime(clock: c_int, time: *mut libc::timespec) -> c_int {
+        // SAFETY: jemalloc's own arguments.
+        unsafe { vdso::clock_gettime(clock, time) }
+    }
+}
 
 seam! {
     mmap(address: *mut c_void, length: usize, protection: c_int, flags: c_int, fd: c_int, offset: libc::off_t) -> *mut c_void {

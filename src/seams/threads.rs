@@ -7,7 +7,8 @@
 //! memory that is gone. (300 idle threads, then one with a stack over the size of glibc's cache, are enough.)
 //!
 //! So a thread is not promoted before it is known to run the program still (`thread::runs_the_program`). Threads that
-//! only free, as consumers of a queue may do, get there a few frees later than upstream's 128.
+//! only free, as consumers of a queue may do, are then promoted as upstream does it. Where that cannot be known (glibc
+//! before 2.35, other libraries) they stay as they are, and free without a cache, as in jemalloc 5.3.0.
 //!
 //! What remains, in every version of jemalloc for allocations: a thread whose very first call comes from the fourth
 //! and last round of its destructors (PTHREAD_DESTRUCTOR_ITERATIONS). Nothing tells that round from the program.
@@ -22,7 +23,7 @@ unsafe extern "C" {
 }
 
 /// So many frees of a new thread go to jemalloc as they are. Fewer than the 128 that promote, and more than there can
-/// be after the destructors and before glibc blocks signals: 31 tables of thread-specific data and a few buffers.
+/// be after the destructors and before glibc blocks signals: a few buffers of libc's own.
 const COUNTED: u32 = 96;
 /// From then on jemalloc only counts; after each so many, the thread is looked at.
 const INTERVAL: u32 = 32;
@@ -42,7 +43,8 @@ seam! {
                 *counter = count.wrapping_add(1).min(SETTLED - 1);
                 if count >= COUNTED {
                     if count % INTERVAL != 0 || !thread::runs_the_program() {
-                        // What jemalloc would do in this state, but for the counting that leads to the promotion.
+                        // As it is: "minimal" is enough for every free. (In two rarer states jemalloc would note
+                        // something for itself, which it does at its next chance.)
                         return tsd;
                     }
                     *counter = SETTLED;

@@ -47,10 +47,44 @@ pub fn resolve(name: &CStr) -> Binding {
 pub fn symbol_of_object_at(address: *const c_void, name: &CStr) -> *mut c_void {
     let Some(object) = object_at(address.cast_mut()) else { return null_mut() };
     // SAFETY: both are C strings; RTLD_NOLOAD loads nothing. The handle stays open: the address is used for good.
-    unsafe {
+    let found = unsafe {
         let handle = libc::dlopen(object.path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
         if handle.is_null() { null_mut() } else { libc::dlsym(handle, name.as_ptr()) }
+    };
+    not_ours(found)
+}
+
+/// The definition of `name` that comes after this library's in the order of lookup; NULL for none, and never our own.
+/// Takes the dynamic linker's lock; may allocate.
+#[must_use]
+pub fn next_definition(name: &CStr) -> *mut c_void {
+    // SAFETY: the name is a C string, RTLD_NEXT valid in an object that the dynamic linker loaded.
+    let next = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
+    if next.is_null() || !not_ours(next).is_null() {
+        return next;
     }
+    // Ours: somebody interposes dlsym and passes the question on by a call, so that "next" meant what comes after him,
+    // before us. libc's own is known by its version.
+    #[cfg(target_env = "gnu")]
+    for version in [c"GLIBC_2.34", c"GLIBC_2.17", c"GLIBC_2.2.5"] {
+        // SAFETY: C strings; the function found has dlsym's type.
+        unsafe {
+            let real = libc::dlvsym(libc::RTLD_NEXT, c"dlsym".as_ptr(), version.as_ptr());
+            if !real.is_null() {
+                type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
+                let real = core::mem::transmute::<*mut c_void, Dlsym>(real);
+                return not_ours(real(libc::RTLD_NEXT, name.as_ptr()));
+            }
+        }
+    }
+    null_mut()
+}
+
+/// The address, or NULL when it lies in this library.
+fn not_ours(address: *mut c_void) -> *mut c_void {
+    let own = object_at((not_ours as fn(*mut c_void) -> *mut c_void) as *mut c_void);
+    let is_ours = own.zip(object_at(address)).is_some_and(|(own, found)| own.base == found.base);
+    if is_ours { null_mut() } else { address }
 }
 
 struct Object {

@@ -54,7 +54,8 @@ fn smallest_on_the_way_up(
     for mount in mounts {
         let mut buffer = [0; 2048];
         let mut group = Text::new(&mut buffer);
-        group.push(mount).push(path);
+        // The root group's path is "/", the mount point itself.
+        group.push(mount).push(path.strip_suffix(b"/").unwrap_or(path));
         loop {
             if group.is_complete() {
                 smallest = smaller(smallest, quota_of(group.as_bytes()));

@@ -176,7 +176,9 @@ pub fn map_shared(fd: c_int, length: usize) -> Result<*mut c_void, Errno> {
 #[must_use]
 pub fn can_map(length: usize) -> bool {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    let arguments = [0, length, libc::PROT_NONE as usize, flags as usize, usize::MAX, 0];
+    // As jemalloc will: what may not be written to counts against fewer limits.
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    let arguments = [0, length, protection as usize, flags as usize, usize::MAX, 0];
     // SAFETY: as in `map_shared`; what was mapped is given back at once.
     match checked(unsafe { syscall(SYS_MMAP, arguments) }) {
         // SAFETY: nobody else knows the mapping.

@@ -8,3 +8,4 @@ pub mod kernel;
 pub mod process;
 pub mod record;
 pub mod thread;
+pub mod vdso;

@@ -27,6 +27,12 @@ pub fn parent_pid() -> u32 {
     unsafe { kernel::syscall(libc::SYS_getppid, [0; 6]) as u32 }
 }
 
+/// Lets other threads run.
+pub fn yield_processor() {
+    // SAFETY: no memory is passed.
+    unsafe { kernel::syscall(libc::SYS_sched_yield, [0; 6]) };
+}
+
 /// Seconds since 1970 by the system's real clock (libfaketime is not asked).
 #[must_use]
 pub fn now() -> u64 {
