@@ -7,6 +7,8 @@ mod kernel;
 #[cfg(all(elf, not(test)))]
 mod libc_calls;
 #[cfg(all(elf, not(test)))]
+mod mutex;
+#[cfg(all(elf, not(test)))]
 mod options;
 #[cfg(all(elf, not(test)))]
 mod pages;

@@ -27,6 +27,11 @@ const ERRNO: &str = "fails inside free, which must not change errno; and may be 
 const PRELOADS: &str = "tests/other_preloads.rs";
 
 /// All seams.
+///
+/// What jemalloc calls besides, and is left to whoever has the name: pthread_key_create, pthread_setspecific,
+/// pthread_atfork, atexit and sbrk survive an interposer that allocates (tried, one by one); pthread_self,
+/// sched_getcpu, sigfillset and the like answer from registers and memory, and nobody has reason to allocate in them;
+/// the rest (pthread_create, condition variables, thread names) belongs to the background thread, outside of the lock.
 #[rustfmt::skip]
 #[allow(unreachable_pub)]
 pub const SEAMS: &[Seam] = &[
@@ -63,8 +68,15 @@ pub const SEAMS: &[Seam] = &[
     seam("mprotect", ERRNO, "tests/semantics.rs"),
     seam("madvise", ERRNO, "tests/semantics.rs"),
 
-    // Libc's own business, answered without libc.
+    // Libc's own business, answered without libc, or by libc itself whoever has interposed the name.
     seam("sysconf", "the page size, asked for under the init lock; other questions go to libc", PRELOADS),
     seam("pthread_cond_init", "libfaketime allocates in it, under the init lock", PRELOADS),
+    seam("pthread_mutexattr_init", INTERPOSED, PRELOADS),
+    seam("pthread_mutexattr_settype", INTERPOSED, PRELOADS),
+    seam("pthread_mutexattr_destroy", INTERPOSED, PRELOADS),
+    seam("pthread_mutex_init", INTERPOSED, PRELOADS),
+    seam("pthread_mutex_lock", INTERPOSED, PRELOADS),   // mutex profilers
+    seam("pthread_mutex_trylock", INTERPOSED, PRELOADS),
+    seam("pthread_mutex_unlock", INTERPOSED, PRELOADS),
     seam("dlsym", "jemalloc looks up pthread_create under the init lock; interposed dlsym allocates", PRELOADS),
 ];
