@@ -1,16 +1,24 @@
 //! What happens when the library is loaded: nothing, unless one of its variables asks for it.
 
 use crate::exports::deepbind;
-use crate::{message, report};
+use crate::{message, options, report};
 use core::ffi::CStr;
-use jeshim_platform::{binding, install, process};
+use jeshim_platform::{Start, binding, install, process};
 
 ctor::declarative::ctor! {
     /// Runs before the program's `main`, after the constructors of the libraries that this one needs, and after an
     /// unknown number of allocations: allocating did not wait for it.
     #[ctor(unsafe)]
     fn load() {
-        install::install();
+        // SAFETY: called once, if at all, and before jemalloc starts.
+        let start = |file: Option<&[u8]>| unsafe { options::at_start(file) };
+        let in_time = install::install(|file| {
+            let [conf, conf_harder] = start(file);
+            Start { conf, conf_harder, message: message::from_jemalloc }
+        });
+        if !in_time {
+            message::line(&[LATE]);
+        }
         // A setuid program's environment is not ours to obey: process::variable knows none there.
         match process::variable(b"JESHIM_DEEPBIND").map(CStr::to_bytes) {
             None | Some(b"" | b"clear") => {}
@@ -29,6 +37,9 @@ ctor::declarative::ctor! {
         }
     }
 }
+
+const LATE: &[u8] = b"jemalloc started before its options could be given to it; MALLOC_CONF and /etc/malloc.conf have \
+no effect; report this as a defect of jeshim";
 
 fn invalid(name: &str, value: &[u8], allowed: &str, default: &str) {
     let (name, allowed, default) = (name.as_bytes(), allowed.as_bytes(), default.as_bytes());

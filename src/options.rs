@@ -63,8 +63,8 @@ impl<const SIZE: usize> Kept<SIZE> {
 static DEFAULTS: Kept<64> = Kept::new();
 /// The program's `malloc_conf` as it was.
 static PROGRAM: AtomicPtr<c_char> = AtomicPtr::new(null_mut());
-/// What jemalloc finds in `malloc_conf`: DEFAULTS and PROGRAM.
-static COMPOSED: Kept<1024> = Kept::new();
+/// What jemalloc finds in `malloc_conf`: DEFAULTS, PROGRAM, and FILE where jemalloc does not ask for that itself.
+static COMPOSED: Kept<4096> = Kept::new();
 static FILE: Kept<1024> = Kept::new();
 static ENVIRONMENT: Kept<16384> = Kept::new();
 
@@ -98,11 +98,12 @@ fn write_defaults(text: &mut Text, quota: Option<u32>, affinity: u32) {
     }
 }
 
-/// What the variable `malloc_conf` is to hold: our defaults, then the program's own options, `NULL` for none.
+/// What the variable `malloc_conf` is to hold: our defaults, then the program's own options, then `file`; `NULL` for
+/// none.
 ///
 /// # Safety
 /// `program` is NULL or a C string that lives as long as the process. Called once, before jemalloc reads options.
-pub(crate) unsafe fn compose(program: *mut c_char) -> *mut c_char {
+pub(crate) unsafe fn compose(program: *mut c_char, file: Option<&CStr>) -> *mut c_char {
     PROGRAM.store(program, Ordering::Release);
     // SAFETY: the caller's promise: called once, and `program` is a C string or NULL.
     unsafe {
@@ -110,11 +111,17 @@ pub(crate) unsafe fn compose(program: *mut c_char) -> *mut c_char {
         let affinity = cpus::affinity().unwrap_or(1);
         let quota = if affinity > 1 { cpus::quota() } else { None };
         DEFAULTS.keep(null_mut(), |text| write_defaults(text, quota, affinity));
-        let Some(defaults) = DEFAULTS.get() else { return program };
+        let defaults = DEFAULTS.get();
+        if defaults.is_none() && file.is_none() {
+            return program;
+        }
+        let of_program = (!program.is_null()).then(|| CStr::from_ptr(program));
         COMPOSED.keep(program, |text| {
-            text.push(defaults.to_bytes());
-            if !program.is_null() && *program != 0 {
-                text.push(b",").push(CStr::from_ptr(program).to_bytes());
+            for part in [defaults, of_program, file].into_iter().flatten().map(CStr::to_bytes) {
+                if !part.is_empty() && !text.as_bytes().is_empty() {
+                    text.push(b",");
+                }
+                text.push(part);
             }
         })
     }
@@ -137,6 +144,22 @@ pub(crate) unsafe fn environment() -> *mut c_char {
                 }
             }),
         }
+    }
+}
+
+/// All options at once, for a system without seams: what the variables `malloc_conf` and `malloc_conf_2_conf_harder`
+/// are to hold, when `/etc/malloc.conf` points to `file`. The order among the sources stays: the environment wins.
+///
+/// # Safety
+/// As for [`compose`] and [`environment`].
+#[cfg_attr(elf, allow(dead_code))]
+pub(crate) unsafe fn at_start(file: Option<&[u8]>) -> [*mut c_char; 2] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if let Some(target) = file {
+            note_file(target);
+        }
+        [compose(null_mut(), FILE.get()), environment()]
     }
 }
 

@@ -9,9 +9,10 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 macro_rules! names {
-    (functions { $($name:ident $(/ $name32:ident)? ($($p:tt)*) -> $r:ty = $m:ident::$to:ident $(/ $to32:ident)? ($($a:ident),*);)* }
-     data { $($data:ident;)* }) => {
-        [$(stringify!($name),)* $(stringify!($data),)*]
+    ($($group:ident {
+        $($name:ident $($(/ $name32:ident)? ($($p:tt)*) -> $r:ty = $m:ident::$to:ident $(/ $to32:ident)? ($($a:ident),*))?;)*
+    })*) => {
+        [$($(stringify!($name),)*)*]
     };
 }
 

@@ -5,13 +5,27 @@
 mod jump;
 #[macro_use]
 mod table;
+#[cfg(elf)]
 mod cxx;
+#[cfg(elf)]
 pub(crate) mod deepbind;
+#[cfg(elf)]
 mod glibc;
+#[cfg(elf)]
 mod system;
 pub(crate) mod variables;
 
+/// Where there is no such flag.
+#[cfg(not(elf))]
+pub(crate) mod deepbind {
+    pub(crate) fn keep() {}
+    pub(crate) fn times_cleared() -> u32 {
+        0
+    }
+}
+
 use core::ffi::{CStr, c_char, c_int, c_void};
+#[cfg(elf)]
 use libc::FILE;
 use tikv_jemalloc_sys as je;
 
@@ -34,9 +48,19 @@ macro_rules! name {
     };
 }
 
+/// Takes the lines of the table that this system has.
+macro_rules! define {
+    (system { $($system:tt)* } jemalloc { $($jemalloc:tt)* } data { $($data:tt)* }) => {
+        #[cfg(elf)]
+        define_functions! { functions { $($system)* $($jemalloc)* } data { $($data)* } }
+        #[cfg(not(elf))]
+        define_functions! { functions { $($jemalloc)* } data { $($data)* } }
+    };
+}
+
 /// Makes the functions and the list of names. A Rust function that calls would go through the GOT, one load and one
 /// indirect jump more; a naked one links to a direct jump. Where the jump is not written it is a plain call.
-macro_rules! define {
+macro_rules! define_functions {
     (functions {
         $($name:ident $(/ $name32:ident)? ($($p:ident: $t:ty),*) -> $r:ty
             = $module:ident::$to:ident $(/ $to32:ident)? ($($a:ident),*);)*
@@ -50,7 +74,7 @@ macro_rules! define {
             #[cfg_attr(not(test), unsafe(export_name = name!($name $($name32)?)))]
             #[unsafe(naked)]
             unsafe extern "C" fn $name($($p: $t),*) -> $r {
-                define!(@jump name!($name $($name32)?), $module::$to $($to32)?)
+                define_functions!(@jump name!($name $($name32)?), $module::$to $($to32)?)
             }
 
             // SAFETY: as above.
@@ -59,7 +83,7 @@ macro_rules! define {
             #[allow(unused_variables)]
             unsafe extern "C" fn $name($($p: $t),*) -> $r {
                 // SAFETY: the caller keeps the contract of the function called.
-                unsafe { define!(@path $module::$to)($($a),*) }
+                unsafe { define_functions!(@path $module::$to)($($a),*) }
             }
         )*
 

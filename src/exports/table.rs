@@ -10,12 +10,15 @@
 //!
 //! `first::` stands before a name that a program may define itself: the jump goes to the first definition in the order
 //! of lookup, the program's if it has one, else ours.
+//!
+//! The group `system` takes the place of names that libc and libstdc++ define, where symbols interpose (ELF). On macOS
+//! the system's names stay the system's, and lead to jemalloc through its zone.
 
 /// Hands the table to the macro that the argument names.
 macro_rules! exports {
     ($callback:ident) => {
         $callback! {
-            functions {
+            system {
                 // C, POSIX and BSD.
                 malloc(size: usize) -> Ptr = je::malloc(size);
                 calloc(count: usize, size: usize) -> Ptr = je::calloc(count, size);
@@ -79,6 +82,10 @@ macro_rules! exports {
                 _ZdaPvSt11align_val_tRKSt9nothrow_t(ptr: Ptr, alignment: usize, tag: Ptr) -> () = first::_ZdaPvSt11align_val_t(ptr, alignment);
                 _ZdaPvmSt11align_val_t / _ZdaPvjSt11align_val_t(ptr: Ptr, size: usize, alignment: usize) -> () = cxx::delete_array_sized_aligned(ptr, size, alignment);
 
+                // Not allocation: the guard against RTLD_DEEPBIND.
+                dlopen(path: *const c_char, flags: c_int) -> Ptr = deepbind::dlopen(path, flags);
+            }
+            jemalloc {
                 // jemalloc's own interface, under the names that folly, RocksDB, MariaDB and redis look up.
                 mallocx(size: usize, flags: c_int) -> Ptr = je::mallocx(size, flags);
                 rallocx(ptr: Ptr, size: usize, flags: c_int) -> Ptr = je::rallocx(ptr, size, flags);
@@ -91,9 +98,6 @@ macro_rules! exports {
                 mallctlnametomib(name: *const c_char, mib: *mut usize, length: *mut usize) -> c_int = je::mallctlnametomib(name, mib, length);
                 mallctlbymib(mib: *const usize, length: usize, old: Ptr, old_size: *mut usize, new: Ptr, new_size: usize) -> c_int = je::mallctlbymib(mib, length, old, old_size, new, new_size);
                 malloc_stats_print(write: Option<unsafe extern "C" fn(Ptr, *const c_char)>, opaque: Ptr, options: *const c_char) -> () = je::malloc_stats_print(write, opaque, options);
-
-                // Not allocation: the guard against RTLD_DEEPBIND.
-                dlopen(path: *const c_char, flags: c_int) -> Ptr = deepbind::dlopen(path, flags);
             }
             data {
                 // An executable's own definitions of these come before ours, and are then the ones we read.

@@ -4,9 +4,8 @@ use super::json::Json;
 use crate::statistics::{self, Served};
 use crate::{exports, options};
 use core::ffi::CStr;
-use jeshim_platform::binding::{self, Binding};
-use jeshim_platform::process;
 use jeshim_platform::text::Text;
+use jeshim_platform::{Binding, Zone, binding, process};
 
 /// Room for the part that is known at load: names, options and a few paths.
 pub(super) const BODY_SIZE: usize = 24 * 1024;
@@ -39,6 +38,9 @@ pub(super) fn write_body(text: &mut Text) {
         json.object("effective", write_effective_options);
     });
     json.object("bound", write_bindings);
+    if let Some(zone) = binding::zone() {
+        json.object("zone", |json| write_zone(json, &zone));
+    }
 }
 
 /// A record of the process with this pid: all that is known at load, and room for the rest. `None` when it does not
@@ -109,6 +111,18 @@ fn write_bindings(json: &mut Json) {
     });
     json.number("ours", ours);
     json.number("of", all);
+}
+
+/// Whether `malloc` leads to jemalloc, where that is not a matter of names (macOS).
+fn write_zone(json: &mut Json, zone: &Zone) {
+    json.boolean("serves", zone.serves());
+    json.string("name", Some(zone.name.to_bytes()));
+    json.boolean("is_ours", zone.is_ours);
+    json.number("size_of_malloc_100", zone.size as u64);
+    json.number("size_expected", zone.expected as u64);
+    let (cause, remedy) = zone.cause_and_remedy().unzip();
+    json.string("cause", cause.map(str::as_bytes));
+    json.string("remedy", remedy.map(str::as_bytes));
 }
 
 /// The values in effect of the options that people set (man 3 jemalloc, `opt.`), by type.

@@ -7,6 +7,8 @@ use jeshim_platform::process;
 unsafe extern "C" {
     #[link_name = "__real_sysconf"]
     fn real_sysconf(name: c_int) -> c_long;
+    #[link_name = "__sbrk"]
+    fn own_sbrk(increment: isize) -> *mut c_void;
     #[link_name = "__real_dlsym"]
     fn real_dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
 }
@@ -19,6 +21,14 @@ seam! {
         // Asked about CPUs when `percpu_arena` is chosen, when the init lock is not held.
         // SAFETY: any number may be asked about.
         unsafe { real_sysconf(name) }
+    }
+}
+
+seam! {
+    sbrk(increment: isize) -> *mut c_void {
+        // The end of the heap is libc's to keep: its function, by the second name that nobody interposes.
+        // SAFETY: jemalloc's own argument.
+        unsafe { own_sbrk(increment) }
     }
 }
 

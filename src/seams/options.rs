@@ -27,7 +27,7 @@ seam! {
         unsafe {
             JEMALLOC_MESSAGE.store(message::from_jemalloc as *mut c_void, Ordering::Relaxed);
             let program = variables::MALLOC_CONF.load(Ordering::Relaxed);
-            JEMALLOC_CONF.store(options::compose(program), Ordering::Relaxed);
+            JEMALLOC_CONF.store(options::compose(program, None), Ordering::Relaxed);
             let harder = variables::MALLOC_CONF_2_CONF_HARDER.load(Ordering::Relaxed);
             JEMALLOC_CONF_HARDER.store(harder, Ordering::Relaxed);
             // Parsing numbers sets errno, which a malloc that succeeds must leave alone.

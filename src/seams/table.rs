@@ -29,7 +29,7 @@ const PRELOADS: &str = "tests/other_preloads.rs";
 /// All seams.
 ///
 /// What jemalloc calls besides, and is left to whoever has the name: pthread_key_create, pthread_setspecific,
-/// pthread_atfork, atexit and sbrk survive an interposer that allocates (tried, one by one); pthread_self,
+/// pthread_atfork and atexit survive an interposer that allocates (tried, one by one); pthread_self,
 /// sched_getcpu, sigfillset and the like answer from registers and memory, and nobody has reason to allocate in them;
 /// the rest (pthread_create, condition variables, thread names) belongs to the background thread, outside of the lock.
 #[rustfmt::skip]
@@ -70,6 +70,7 @@ pub const SEAMS: &[Seam] = &[
 
     // Libc's own business, answered without libc, or by libc itself whoever has interposed the name.
     seam("sysconf", "the page size, asked for under the init lock; other questions go to libc", PRELOADS),
+    seam("sbrk", INTERPOSED, PRELOADS),
     seam("pthread_cond_init", "libfaketime allocates in it, under the init lock", PRELOADS),
     seam("pthread_mutexattr_init", INTERPOSED, PRELOADS),
     seam("pthread_mutexattr_settype", INTERPOSED, PRELOADS),

@@ -1,19 +1,9 @@
 //! What the names that the library exports resolve to in this process.
 
+use crate::{Binding, Zone};
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::mem::MaybeUninit;
 use core::ptr::null_mut;
-
-/// Whose definition of a name the process uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Binding {
-    /// This library's.
-    Ours,
-    /// That of another object, with its path as the dynamic linker knows it.
-    Other(&'static CStr),
-    /// Nobody's.
-    Nobody,
-}
 
 /// The path of this library as the dynamic linker knows it.
 #[must_use]
@@ -85,6 +75,12 @@ fn not_ours(address: *mut c_void) -> *mut c_void {
     let own = object_at((not_ours as fn(*mut c_void) -> *mut c_void) as *mut c_void);
     let is_ours = own.zip(object_at(address)).is_some_and(|(own, found)| own.base == found.base);
     if is_ours { null_mut() } else { address }
+}
+
+/// There are no zones: who serves `malloc` is who has the name.
+#[must_use]
+pub fn zone() -> Option<Zone> {
+    None
 }
 
 struct Object {

@@ -1,11 +1,15 @@
 //! This process: who it is, what it was given.
 
 use super::kernel;
-use core::ffi::{CStr, c_char};
+use core::ffi::c_char;
 use core::sync::atomic::{AtomicPtr, Ordering};
+
+pub use crate::environment::{strip_preload, variable};
 
 /// The variable through which the dynamic linker is told what to preload.
 pub const PRELOAD_VARIABLE: &[u8] = b"LD_PRELOAD";
+/// What parts the entries in it (man 8 ld.so).
+pub(crate) const PRELOAD_SEPARATORS: &[u8] = b" :";
 
 unsafe extern "C" {
     /// libc's list of `NAME=value` strings, ended by NULL; NULL itself before libc is initialised. An atomic has the
@@ -78,50 +82,17 @@ pub fn is_privileged() -> bool {
     unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
 }
 
-/// The value of an environment variable; `None` when it is not set or the process is privileged.
-///
-/// The text stays where the environment has it: a program may overwrite it later (setproctitle does), so what is
-/// needed for longer has to be copied.
-#[must_use]
-pub fn variable(name: &[u8]) -> Option<&'static CStr> {
-    if is_privileged() {
-        return None;
-    }
-    let mut found = None;
-    each_entry(&mut |entry| {
-        // SAFETY: an entry of the environment is a C string.
-        let text = unsafe { CStr::from_ptr(*entry) };
-        let value = text.to_bytes().strip_prefix(name).and_then(|rest| rest.strip_prefix(b"="));
-        if value.is_some() {
-            // SAFETY: the name and '=' were found, so this is inside the string or at its end.
-            found = Some(unsafe { CStr::from_ptr((*entry).add(name.len() + 1)) });
-        }
-        value.is_none()
-    });
-    found
-}
-
-/// Calls `visit` with each place in the list of environment entries until it answers false.
-fn each_entry(visit: &mut dyn FnMut(*mut *mut c_char) -> bool) {
+/// Where libc's list of `NAME=value` strings begins, ended by NULL; NULL itself before libc is initialised.
+pub(crate) fn environment() -> *mut *mut c_char {
     // SAFETY: libc defines it.
-    let mut entry = unsafe { &environ }.load(Ordering::Relaxed);
-    // SAFETY: the list ends with NULL; nobody changes it while the library is loaded or jemalloc starts.
-    while !entry.is_null() && unsafe { !(*entry).is_null() } {
-        if !visit(entry) {
-            return;
-        }
-        // SAFETY: the entry was not the last.
-        entry = unsafe { entry.add(1) };
-    }
+    unsafe { &environ }.load(Ordering::Relaxed)
 }
 
 /// The value of an environment variable before libc is initialised: the kernel's copy of what the process was
 /// started with, from /proc. Written to the start of `room`; its length, 0 when there is none to obey, `None` when it
 /// does not fit.
 pub fn early_variable(name: &[u8], room: &mut [u8]) -> Option<usize> {
-    // SAFETY: libc defines it.
-    let ready = !unsafe { &environ }.load(Ordering::Relaxed).is_null();
-    if ready || is_privileged() {
+    if !environment().is_null() || is_privileged() {
         return Some(0);
     }
     let Ok(fd) = kernel::open(c"/proc/self/environ", libc::O_RDONLY, 0) else { return Some(0) };
@@ -163,80 +134,6 @@ fn find_in_stream(name: &[u8], value: &mut [u8], read: &mut dyn FnMut(&mut [u8])
     }
 }
 
-/// Removes this library from the list of libraries that children are to preload, in place, and leaves the others.
-///
-/// Entries are recognised by file name: the path may contain the linker's own variables (`$LIB`, `$ORIGIN`).
-///
-/// # Safety
-/// To be called while the program has one thread and has not begun to use its environment: from a constructor.
-pub unsafe fn strip_preload(library: &CStr) {
-    let own_name = file_name(library.to_bytes());
-    each_entry(&mut |entry| {
-        // SAFETY: an entry of the environment is a C string.
-        let text = unsafe { CStr::from_ptr(*entry) };
-        let prefix = PRELOAD_VARIABLE.len() + 1;
-        if text.to_bytes().get(..prefix) != Some(b"LD_PRELOAD=") {
-            return true;
-        }
-        let length = text.to_bytes().len() - prefix;
-        // SAFETY: the string's own bytes after the prefix; the stack that the kernel filled, or memory that another
-        // library gave to putenv, both writable. One thread, by the caller's promise.
-        let list = unsafe { core::slice::from_raw_parts_mut((*entry).add(prefix).cast::<u8>(), length + 1) };
-        let kept = remove_entry(list, own_name);
-        if kept == 0 {
-            // SAFETY: the list is NULL-terminated: moving the rest down, NULL included, keeps it so.
-            unsafe {
-                let mut place = entry;
-                while !(*place).is_null() {
-                    *place = *place.add(1);
-                    place = place.add(1);
-                }
-            }
-        }
-        false
-    });
-}
-
-fn file_name(path: &[u8]) -> &[u8] {
-    path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
-}
-
-/// Removes entries with the given file name from a NUL-terminated list whose entries are parted by spaces or colons
-/// (man 8 ld.so); the length of what is left.
-fn remove_entry(list: &mut [u8], name: &[u8]) -> usize {
-    let mut kept = 0;
-    let mut start = 0;
-    while let Some(rest) = list.get(start..) {
-        let is_end = |byte: &u8| matches!(byte, b' ' | b':' | 0);
-        let Some(length) = rest.iter().position(is_end) else { break };
-        let keep = rest.get(..length).is_some_and(|entry| !entry.is_empty() && file_name(entry) != name);
-        if keep {
-            if kept > 0 {
-                if let Some(place) = list.get_mut(kept) {
-                    *place = b':';
-                }
-                kept += 1;
-            }
-            for index in start..start + length {
-                let byte = list.get(index).copied().unwrap_or(0);
-                if let Some(place) = list.get_mut(kept) {
-                    *place = byte;
-                }
-                kept += 1;
-            }
-        }
-        start += length;
-        if list.get(start) == Some(&0) {
-            break;
-        }
-        start += 1;
-    }
-    if let Some(place) = list.get_mut(kept) {
-        *place = 0;
-    }
-    kept
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -264,23 +161,5 @@ mod tests {
             assert_eq!(find("ALLOC_CONF", environment, chunk_size).as_deref(), Some(""));
         }
         assert_eq!(find("LONG", &[b"LONG=".as_slice(), &[b'x'; 100], b"\0"].concat(), 512), None);
-    }
-
-    #[test]
-    fn removes_only_its_own_entry_from_the_preload_list() {
-        let cases: [(&[u8], &[u8]); 7] = [
-            (b"/a/libjeshim.so", b""),
-            (b"/a/libjeshim.so:/b/x.so", b"/b/x.so"),
-            (b"/b/x.so /a/libjeshim.so", b"/b/x.so"),
-            (b"/b/x.so:/usr/$LIB/libjeshim.so:y.so", b"/b/x.so:y.so"),
-            (b"libjeshim.so libjeshim.so", b""),
-            (b"/a/mylibjeshim.so", b"/a/mylibjeshim.so"),
-            (b"", b""),
-        ];
-        for (before, after) in cases {
-            let mut list = [before, b"\0"].concat();
-            let kept = remove_entry(&mut list, b"libjeshim.so");
-            assert_eq!((&list[..kept], list[kept]), (after, 0));
-        }
     }
 }

@@ -3,7 +3,8 @@
 
 use super::kernel;
 use crate::Errno;
-use core::ffi::CStr;
+use crate::text::Text;
+use core::ffi::{CStr, c_int};
 
 /// A new file and the mapping of its contents.
 #[derive(Clone, Copy, Debug)]
@@ -23,23 +24,24 @@ impl Mapping {
     /// The system's error number; EEXIST for an existing regular file, ELOOP for a symbolic link, EISDIR for a
     /// directory, ENXIO for anything else that has the name. Nothing is left behind.
     pub fn create(path: &CStr, contents: &[u8]) -> Result<Mapping, Errno> {
-        let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW;
-        let fd = kernel::open(path, flags, 0o600).map_err(|error| match error {
-            Errno(libc::EEXIST) => what_has_the_name(path),
-            error => error,
-        })?;
+        let (fd, named) = match open_unnamed(path) {
+            Some(fd) => (fd?, false),
+            None => (open_named(path)?, true),
+        };
         // Contents are written, not mapped and filled: a full disk is an error here and SIGBUS there.
         let mapping = change_mode(fd)
             .and_then(|()| kernel::write_all(fd, contents))
-            .and_then(|()| kernel::map_shared(fd, contents.len()));
+            .and_then(|()| kernel::map_shared(fd, contents.len()))
+            .map(|address| Mapping { address: address.cast(), length: contents.len() });
+        let result = match mapping {
+            Ok(mapping) if !named => name(fd, path).map(|()| mapping).inspect_err(|_| mapping.unmap()),
+            other => other,
+        };
         kernel::close(fd);
-        match mapping {
-            Ok(address) => Ok(Mapping { address: address.cast(), length: contents.len() }),
-            Err(error) => {
-                remove(path);
-                Err(error)
-            }
+        if named && result.is_err() {
+            remove(path);
         }
+        result
     }
 
     /// Replaces bytes in the file; whether that was possible. It is not when the bytes lie outside, or the file
@@ -73,7 +75,51 @@ impl Mapping {
     }
 }
 
-fn change_mode(fd: i32) -> Result<(), Errno> {
+/// Opens a file without a name in the folder of the path, so that the name, once it is there, is that of a whole
+/// record. `None` where that cannot be done: file systems without O_TMPFILE, no /proc to give the name through.
+fn open_unnamed(path: &CStr) -> Option<Result<c_int, Errno>> {
+    let mut buffer = [0; 4096];
+    let mut folder = Text::new(&mut buffer);
+    let slash = path.to_bytes().iter().rposition(|byte| *byte == b'/')?;
+    folder.push(path.to_bytes().get(..=slash)?);
+    match kernel::open(folder.as_c_str()?, libc::O_RDWR | libc::O_TMPFILE, 0o600) {
+        Err(Errno(libc::EOPNOTSUPP | libc::EISDIR | libc::EINVAL)) => None,
+        Ok(fd) if kernel::open(c"/proc/self/fd", libc::O_PATH, 0).map(kernel::close).is_err() => {
+            kernel::close(fd);
+            None
+        }
+        other => Some(other),
+    }
+}
+
+fn open_named(path: &CStr) -> Result<c_int, Errno> {
+    let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW;
+    kernel::open(path, flags, 0o600).map_err(|error| taken(error, path))
+}
+
+/// Gives the open file its name, if that is free.
+fn name(fd: c_int, path: &CStr) -> Result<(), Errno> {
+    let mut buffer = [0; 32];
+    let mut file = Text::new(&mut buffer);
+    file.push(b"/proc/self/fd/").push_number(fd as u64);
+    let file = file.as_c_str().ok_or(Errno(libc::ENAMETOOLONG))?;
+    let here = libc::AT_FDCWD as usize;
+    // SAFETY: both are C strings.
+    let answer = unsafe {
+        kernel::syscall(
+            libc::SYS_linkat,
+            [here, file.as_ptr() as usize, here, path.as_ptr() as usize, libc::AT_SYMLINK_FOLLOW as usize, 0],
+        )
+    };
+    kernel::checked(answer).map(|_| ()).map_err(|error| taken(error, path))
+}
+
+/// EEXIST told apart by what has the name.
+fn taken(error: Errno, path: &CStr) -> Errno {
+    if error == Errno(libc::EEXIST) { Errno::of_taken_name(path) } else { error }
+}
+
+fn change_mode(fd: c_int) -> Result<(), Errno> {
     // SAFETY: no memory is passed.
     let answer = unsafe { kernel::syscall(libc::SYS_fchmod, [fd as usize, 0o600, 0, 0, 0, 0]) };
     kernel::checked(answer).map(|_| ())
@@ -82,19 +128,4 @@ fn change_mode(fd: i32) -> Result<(), Errno> {
 fn remove(path: &CStr) {
     // SAFETY: `path` is a C string.
     unsafe { kernel::syscall(libc::SYS_unlinkat, [libc::AT_FDCWD as usize, path.as_ptr() as usize, 0, 0, 0, 0]) };
-}
-
-fn what_has_the_name(path: &CStr) -> Errno {
-    let mut status = core::mem::MaybeUninit::<libc::stat>::zeroed();
-    // SAFETY: `path` is a C string and `status` writable; zeroed is a valid value of it.
-    let kind = unsafe {
-        libc::lstat(path.as_ptr(), status.as_mut_ptr());
-        status.assume_init().st_mode & libc::S_IFMT
-    };
-    match kind {
-        libc::S_IFLNK => Errno(libc::ELOOP),
-        libc::S_IFDIR => Errno(libc::EISDIR),
-        libc::S_IFREG => Errno(libc::EEXIST),
-        _ => Errno(libc::ENXIO),
-    }
 }
