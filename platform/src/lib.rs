@@ -85,6 +85,7 @@ impl Errno {
             libc::EACCES | libc::EPERM => ("permission denied", "name a directory that this user may write to"),
             libc::EROFS => ("the file system is read-only", "name a path on a writable file system"),
             libc::ENOSPC | libc::EDQUOT => ("no space left", "free some space or name another path"),
+            libc::EFBIG => ("the limit on the size of files is too small", "raise it (ulimit -f)"),
             libc::ENAMETOOLONG => ("the path is too long", "name a shorter path"),
             libc::ELOOP => ("a symbolic link has this name and is not followed", "name the file itself"),
             libc::EISDIR => ("it is a directory", "name a file"),

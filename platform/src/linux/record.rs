@@ -24,6 +24,9 @@ impl Mapping {
     /// The system's error number; EEXIST for an existing regular file, ELOOP for a symbolic link, EISDIR for a
     /// directory, ENXIO for anything else that has the name. Nothing is left behind.
     pub fn create(path: &CStr, contents: &[u8]) -> Result<Mapping, Errno> {
+        if !may_write(contents.len()) {
+            return Err(Errno(libc::EFBIG));
+        }
         let (fd, named) = match open_unnamed(path) {
             Some(fd) => (fd?, false),
             None => (open_named(path)?, true),
@@ -73,6 +76,17 @@ impl Mapping {
         // SAFETY: the mapping's own range; `self` is consumed, and the owner keeps no copy.
         unsafe { kernel::syscall(libc::SYS_munmap, [self.address as usize, self.length, 0, 0, 0, 0]) };
     }
+}
+
+/// Whether the process may write files of that many bytes: beyond its limit a write raises SIGXFSZ, which would end
+/// the program.
+fn may_write(length: usize) -> bool {
+    let mut limit = [u64::MAX; 2];
+    // SAFETY: `limit` is writable and of the layout of struct rlimit64 (man 2 prlimit): the soft limit comes first.
+    let answer = unsafe {
+        kernel::syscall(libc::SYS_prlimit64, [0, libc::RLIMIT_FSIZE as usize, 0, limit.as_mut_ptr() as usize, 0, 0])
+    };
+    kernel::checked(answer).is_err() || limit[0] >= length as u64
 }
 
 /// Opens a file without a name in the folder of the path, so that the name, once it is there, is that of a whole
