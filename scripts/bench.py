@@ -1,7 +1,7 @@
 """The measuring part of scripts/bench.sh, which builds what this runs: start it from there.
 
-Instructions are counted by callgrind, as the difference of two runs of a loop, so that start-up cancels out. Times are
-taken in rounds, every allocator once a round in an order that rotates, and compared within the round: the result is the
+Instructions are counted by callgrind in the loop alone, as the difference of two runs, so that start-up and the first turn
+cancel out. Times are taken in rounds, every allocator once a round in an order that rotates, and compared within the round: the result is the
 median of the rounds' ratios, and a busy machine disturbs both sides of a ratio alike. Upstream's library takes part
 twice: what its two ratios differ by is what this run cannot tell apart.
 """
@@ -120,9 +120,10 @@ def geometric_mean(values):
 # --- instructions ---------------------------------------------------------------------------------------------------
 
 
-def collected(command, preload, options=()):
-    """Instructions of one run under callgrind; the program must say that its malloc came from the preload library."""
-    result = run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *options, *command], preload)
+def collected(command, preload, environment=None):
+    """Instructions in the loop of one run under callgrind; the program must say that its malloc is the preload library's."""
+    options = ["--tool=callgrind", "--callgrind-out-file=/dev/null", "--toggle-collect=turns_*"]
+    result = run(["valgrind", *options, *command], preload, environment)
     count = re.search(r"Collected : (\d+)", result.stderr)
     origin = re.search(r"^(?:malloc|new): (.*)$", result.stdout, re.MULTILINE)
     if not count or not origin:
@@ -132,15 +133,10 @@ def collected(command, preload, options=()):
     return int(count[1])
 
 
-def per_turn(make, preload, options=(), few=20_000, many=220_000, times=1):
-    """Instructions of one turn of a loop: what `many` turns took more than `few`; the median of `times` tries.
-
-    jemalloc looks at the clock now and then, and may find that something is due (collecting a thread's cache, giving
-    pages back). How often is not the same in two runs, so there have to be many turns to spread it over.
-    """
-    return statistics.median(
-        (collected(make(many), preload, options) - collected(make(few), preload, options)) / (many - few) for _ in range(times)
-    )
+def per_turn(command, preload, few, many, environment=None):
+    """Instructions of one turn: what `many` turns took more than `few`."""
+    counts = [collected([*command, str(turns)], preload, environment) for turns in (few, many)]
+    return (counts[1] - counts[0]) / (many - few)
 
 
 def measure_instructions(given, report):
@@ -152,57 +148,63 @@ def measure_instructions(given, report):
 
     def count(function, size, column):
         program, preload = columns[column]
-        if function == "new":
-            # jemalloc's archive has no operators, so there is nothing of this kind to jump to.
-            return None if column == "direct" else per_turn(lambda turns: [new_delete, str(size), str(turns)], preload)
-        times = 3 if function == "malloc" and not given.quick else 1
-        return per_turn(lambda turns: [program, function, str(size), str(turns)], preload, times=times)
+        command = [new_delete, str(size)] if function == "new" else [program, function, str(size)]
+        # Ten turns are over before jemalloc finds anything else to do. Many are needed to spread over them what it does
+        # by the clock, such as collecting a thread's cache: how often that happens is not the same in two runs.
+        return per_turn(command, preload, 10, 20), per_turn(command, preload, 10, 200_010)
 
-    jobs = [(function, size, column) for function in functions for size in SIZES for column in columns]
-    progress = Progress("instructions", len(jobs) + 1)
+    # jemalloc's archive has no operators, so for them there is no function to jump to.
+    jobs = [
+        (function, size, column)
+        for function in functions for size in SIZES for column in columns if (function, column) != ("new", "direct")
+    ]  # fmt: skip
+    progress = Progress("instructions", len(jobs))
     counts = {}
     # Counts do not depend on what else runs, so these may run side by side.
     with concurrent.futures.ThreadPoolExecutor(max_workers=min(2, os.cpu_count() or 1)) as pool:
         pending = {pool.submit(count, *job): job for job in jobs}
-        loop = pool.submit(per_turn, lambda turns: [pair, "empty", "16", str(turns)], "")
         try:
-            for done in concurrent.futures.as_completed([*pending, loop]):
-                if done is not loop:
-                    counts[pending[done]] = done.result()
+            for done in concurrent.futures.as_completed(pending):
+                counts[pending[done]] = done.result()
                 progress.step()
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
+    loop = per_turn([pair, "empty", "16"], "", 10, 20)
 
     names = {"malloc": "malloc, free", "calloc": "calloc, free", "realloc": "malloc, realloc to double, free",
              "aligned_alloc": "aligned_alloc(64), free", "new": "operator new, sized delete"}  # fmt: skip
+    titles = {"direct": "jemalloc's functions", "upstream": "upstream's library", "ours": "ours", "system": "system's"}
+
+    def over(function, size, column):
+        if (function, size, column) not in counts:
+            return ""
+        return f"{counts[function, size, 'ours'][0] - counts[function, size, column][0]:+.0f}"
+
     rows = []
     for function in functions:
         for size in SIZES:
-            cell = {column: counts[function, size, column] for column in columns}
+            cells = [counts.get((function, size, column)) for column in columns]
             rows.append([
-                names[function], size,
-                *(("" if cell[column] is None else f"{cell[column]:.1f}") for column in columns),
-                f"{cell['ours'] - cell['upstream']:+.1f}",
-                "" if cell.get("direct") is None else f"{cell['ours'] - cell['direct']:+.1f}",
+                names[function], size, *("" if cell is None else f"{cell[0]:.0f} ({cell[1]:.1f})" for cell in cells),
+                over(function, size, "upstream"), over(function, size, "direct"),
             ])  # fmt: skip
-    titles = {"direct": "jemalloc's function", "upstream": "upstream's library", "ours": "ours", "system": "system"}
     report.section("Instructions", f"""
-Per turn of a loop, by callgrind, the loop's own {loop.result():.1f} included. "jemalloc's function" is the very object code that our
-library contains, called without anything between: what an exported name jumps to. Averages over 200,000 turns; work that
-jemalloc does now and then, by the clock, makes them differ by some tenths, which is no instruction more or less.""")  # fmt: skip
+Per turn of a loop, by callgrind, the loop's own {loop:.0f} included: of a turn in which nothing else is due, and in brackets the
+average over 200,000 turns, with what jemalloc does now and then by the clock (it varies by some tenths). "jemalloc's
+functions" are the very object code that our library contains, called with nothing between: what exported names jump to.
+""")
     report.table(
-        ["functions", "bytes", *(titles[column] for column in columns), "ours − upstream's", "ours − function"], rows
+        ["functions", "bytes", *(titles[column] for column in columns), "ours − upstream's", "ours − functions"], rows
     )
 
-    # Whole instructions, because the tenths are the occasional work mentioned above.
     if given.direct:
-        worst = max(counts["malloc", size, "ours"] - counts["malloc", size, "direct"] for size in SIZES)
-        report.figure("instructions of malloc + free over jemalloc's functions, worst size", "at most 2", f"{worst:.1f}",
-                      "reached" if round(worst) <= 2 else "missed")  # fmt: skip
-    worst = max(counts["new", size, "ours"] - counts["new", size, "upstream"] for size in SIZES)
-    report.figure("instructions of new + sized delete over upstream's, worst size", "at most 0", f"{worst:+.1f}",
-                  "reached" if round(worst) <= 0 else "missed")  # fmt: skip
+        worst = max(counts["malloc", size, "ours"][0] - counts["malloc", size, "direct"][0] for size in SIZES)
+        report.figure("instructions of malloc + free over jemalloc's functions, worst size", "at most 2", f"{worst:g}",
+                      "reached" if worst <= 2 else "missed")  # fmt: skip
+    worst = max(counts["new", size, "ours"][0] - counts["new", size, "upstream"][0] for size in SIZES)
+    report.figure("instructions of new + sized delete over upstream's, worst size", "at most 0", f"{worst:+g}",
+                  "reached" if worst <= 0 else "missed")  # fmt: skip
 
 
 # --- threads that only free -----------------------------------------------------------------------------------------
@@ -217,10 +219,9 @@ def measure_free_only(given, report):
     for size in SIZES:
         instructions = {}
         for side, preload in sides.items():
-            instructions[side] = per_turn(
-                lambda blocks: [program, str(size), str(blocks)], preload, ["--toggle-collect=free_blocks"],
-                few=10_000, many=50_000, times=1 if given.quick else 3,
-            )  # fmt: skip
+            # Without giving pages back, which happens by the clock and would be most of the count at 1 KiB.
+            keep = {"MALLOC_CONF": "dirty_decay_ms:-1"}
+            instructions[side] = per_turn([program, str(size)], preload, 10_000, 50_000, keep)
             progress.step()
         nanoseconds = {side: [] for side in sides}
         for turn in range(times):
@@ -238,9 +239,8 @@ def measure_free_only(given, report):
             ratio.text(2),
         ])  # fmt: skip
     report.section("Threads that only free", """
-A thread that never allocates frees what another has allocated. Instructions per free by callgrind; nanoseconds of that
-thread's CPU time per free over 100,000 blocks, interleaved; the ratio is ours to upstream's. At 1 KiB the pages given back
-to the system while the thread runs are part of it, and vary.""")  # fmt: skip
+A thread that never allocates frees what another has allocated. Instructions per free by callgrind (with dirty_decay_ms:-1);
+nanoseconds of that thread's CPU time per free over 100,000 blocks, interleaved; the ratio is ours to upstream's.""")  # fmt: skip
     report.table(
         ["bytes", "instructions, upstream's", "instructions, ours", "instructions, system's", "ns, upstream's", "ns, ours", "ns, system's", "ratio of ns"], rows
     )
@@ -460,8 +460,8 @@ def measure_wall(given, report):
             rows.append(row(title, lambda *asked, names=names: together(names, *asked)))
     interval = "" if given.rounds < ROUNDS_FOR_INTERVAL else ", in brackets its 95% interval by bootstrap"
     report.section("Whole programs", f"""
-Ratios of ours, the last two of upstream's: below 1 is faster, or smaller. {given.rounds} rounds; in each, every program under each allocator, in rotated order. The median of
-the rounds' ratios{interval}. Rows in bold are geometric means. "Upstream's again" is upstream's library against itself in
+Ratios of ours, the last two of upstream's: below 1 is faster, or smaller. {given.rounds} rounds; in each, every program under
+each allocator, in rotated order. The median of the rounds' ratios{interval}. Rows in bold are geometric means. "Upstream's again" is upstream's library against itself in
 the same rounds: as far as that is from 1, this run cannot tell. Before the rounds each program's output was compared
 across the allocators, and jemalloc's statistics had to show small allocations served.""")  # fmt: skip
     report.table(
@@ -472,6 +472,7 @@ across the allocators, and jemalloc's statistics had to show small allocations s
     null = together(workloads, "upstream again", "upstream", wall)
     report.figure("wall time over the workloads, ratio to upstream's", "at most 1.01", estimate.text(), estimate.at_most(1.01))
     report.figure("the same of upstream's against itself (what noise alone does)", "", null.text(), "")
+    report.figure("CPU time over the workloads, ratio to upstream's", "", together(workloads, "ours", "upstream", cpu).text(), "")
 
 
 # --- the file itself ------------------------------------------------------------------------------------------------
@@ -556,7 +557,7 @@ def machine(given):
         ["kernel", platform.release()],
         ["C library", " ".join(platform.libc_ver())],
         ["compilers", f"{first_line(['cc', '--version'])}; {subprocess.run(['rustc', '--version'], capture_output=True, text=True).stdout.strip()}"],
-        ["load before", f"{given.load_before:.2f}"],
+        ["load before", f"{given.load_before:.2f}" + (f", run at niceness {os.nice(0)}" if os.nice(0) else "")],
     ]  # fmt: skip
 
 

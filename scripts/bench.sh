@@ -54,23 +54,11 @@ fi
 [[ -z $library ]] || library=$(realpath -- "$library")
 [[ -z $out ]] || out=$(realpath -m -- "$out")
 
-# What it needs of the system. The programs that are timed beside the workloads are optional: bench.py says which are missing.
-declare -A packages=([valgrind]=valgrind [cc]=gcc [c++]=g++ [make]=make [python3]=python3 [readelf]=binutils)
-missing=()
-for tool in "${!packages[@]}"; do
-    command -v "$tool" >/dev/null || missing+=("${packages[$tool]}")
-done
-command -v cargo >/dev/null || die "cargo not found: install Rust first (https://rustup.rs)"
-if ((${#missing[@]})); then
-    if ((EUID == 0)) && command -v apt-get >/dev/null; then
-        say "installing ${missing[*]}"
-        apt-get install -y -q "${missing[@]}" >&2 || die "apt-get could not install ${missing[*]}; try apt-get update first"
-    else
-        die "missing: ${missing[*]}. Type: sudo apt-get install -y ${missing[*]}"
-    fi
-fi
-
 cd "$root"
+# The programs that are timed beside the workloads are optional: bench.py says which are missing.
+scripts/install-missing.sh valgrind gcc g++ make binutils python3 >&2
+command -v cargo >/dev/null || die "cargo not found: install Rust first (https://rustup.rs)"
+
 # A preload or options of the caller's would be in every figure, the baseline's too.
 unset LD_PRELOAD MALLOC_CONF
 

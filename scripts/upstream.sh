@@ -31,20 +31,8 @@ target=${CARGO_TARGET_DIR:-$root/target}
 dest=${1:-$target/upstream}
 
 # Without a C++ compiler jemalloc's configure quietly leaves the operators out, so its absence has to be an error here.
-missing=()
-command -v make >/dev/null || missing+=(make)
-command -v "${CC:-cc}" >/dev/null || missing+=(gcc)
-command -v "${CXX:-c++}" >/dev/null || missing+=(g++)
-command -v python3 >/dev/null || missing+=(python3)
+"$root/scripts/install-missing.sh" make gcc g++ binutils python3 >&2
 command -v cargo >/dev/null || die "cargo not found: install Rust first (https://rustup.rs)"
-if ((${#missing[@]})); then
-    if ((EUID == 0)) && command -v apt-get >/dev/null; then
-        say "installing ${missing[*]}"
-        apt-get install -y -q "${missing[@]}" >&2 || die "apt-get could not install ${missing[*]}; try apt-get update first"
-    else
-        die "missing: ${missing[*]}. Type: sudo apt-get install -y ${missing[*]}"
-    fi
-fi
 
 # Where the source is and which version it is: cargo knows (and fetches the crate if this is a fresh clone). Filtered, so that
 # it does not fetch what only other systems need.

@@ -3,7 +3,7 @@
 use crate::exports::deepbind;
 use crate::{message, options, report};
 use core::ffi::CStr;
-use jeshim_platform::{Start, binding, install, process};
+use jeshim_platform::{binding, install, process};
 
 ctor::declarative::ctor! {
     /// Runs before the program's `main`, after the constructors of the libraries that this one needs, and after an
@@ -11,12 +11,7 @@ ctor::declarative::ctor! {
     #[ctor(unsafe)]
     fn load() {
         // SAFETY: called once, if at all, and before jemalloc starts.
-        let start = |file: Option<&[u8]>| unsafe { options::at_start(file) };
-        let in_time = install::install(|file| {
-            let [conf, conf_harder] = start(file);
-            Start { conf, conf_harder, message: message::from_jemalloc }
-        });
-        if !in_time {
+        if !install::install(|file| unsafe { options::at_start(file) }) {
             message::line(&[LATE]);
         }
         // A setuid program's environment is not ours to obey: process::variable knows none there.

@@ -14,7 +14,7 @@ use core::ffi::{CStr, c_char};
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, Ordering};
 use jeshim_platform::text::Text;
-use jeshim_platform::{cpus, process};
+use jeshim_platform::{Start, cpus, process};
 
 /// The environment's variable.
 pub(crate) const VARIABLE: &str = "MALLOC_CONF";
@@ -147,19 +147,19 @@ pub(crate) unsafe fn environment() -> *mut c_char {
     }
 }
 
-/// All options at once, for a system without seams: what the variables `malloc_conf` and `malloc_conf_2_conf_harder`
-/// are to hold, when `/etc/malloc.conf` points to `file`. The order among the sources stays: the environment wins.
+/// Everything at once, for a system without seams; `file` is what `/etc/malloc.conf` points to. The order among the
+/// sources stays: the environment wins.
 ///
 /// # Safety
 /// As for [`compose`] and [`environment`].
-#[cfg_attr(elf, allow(dead_code))]
-pub(crate) unsafe fn at_start(file: Option<&[u8]>) -> [*mut c_char; 2] {
+pub(crate) unsafe fn at_start(file: Option<&[u8]>) -> Start {
     // SAFETY: the caller's promise.
     unsafe {
         if let Some(target) = file {
             note_file(target);
         }
-        [compose(null_mut(), FILE.get()), environment()]
+        let conf = compose(null_mut(), FILE.get());
+        Start { conf, conf_harder: environment(), message: message::from_jemalloc }
     }
 }
 

@@ -1,5 +1,5 @@
 //! jemalloc's own integration tests pass on the library, linked and preloaded (docs/jemalloc-own-tests.md). Under the default
-//! options only: the script without `--quick` takes minutes, and runs where the release library is tested.
+//! options only; the script without `--quick` goes through upstream's other option strings too, and takes minutes.
 
 use std::{
     env,

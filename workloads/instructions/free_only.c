@@ -3,7 +3,7 @@
  * The main thread allocates; the other frees all of it and never allocates itself. jemalloc keeps such a thread on a
  * slower path, and the library keeps it there for good, because leaving it crashes (see the note on thread exit in the
  * documentation). This says what that costs: in nanoseconds of the thread's own CPU time as printed, or in instructions
- * under callgrind --toggle-collect=free_blocks. */
+ * under callgrind --toggle-collect=turns_free. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -21,7 +21,7 @@ static double now(void) {
 }
 
 /* A function of its own and never inlined, so that callgrind can tell it from the rest. */
-__attribute__((noinline)) void free_blocks(void) {
+__attribute__((noinline)) void turns_free(void) {
     for (long index = 0; index < count; index++) {
         free(blocks[index]);
     }
@@ -29,7 +29,7 @@ __attribute__((noinline)) void free_blocks(void) {
 
 static void *thread(void *nanoseconds) {
     double start = now();
-    free_blocks();
+    turns_free();
     *(double *)nanoseconds = now() - start;
     return NULL;
 }

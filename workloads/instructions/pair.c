@@ -2,7 +2,8 @@
  *
  *     pair WHAT SIZE TIMES
  *
- * The same run with two numbers of TIMES gives, as a difference, the instructions of one turn: start-up cancels out.
+ * Run with callgrind --toggle-collect='turns_*', so that start-up does not count. Two runs that differ by a few TIMES give, as
+ * a difference, the instructions of one turn when nothing else is due; a long run gives the average with all that is.
  * Every function is called through a pointer that is loaded once. So the call itself costs the same whether the function
  * is in a preloaded library, or (compiled with -DDIRECT, linked with jemalloc's archive from the Rust crate) jemalloc's own:
  * what differs is the way from the exported name to jemalloc, and nothing else.
@@ -37,9 +38,31 @@ typedef void release(void *);
 static void *nothing(size_t size) { return (void *)size; }
 static void forget(void *block) { (void)block; }
 
-static void pairs(allocate *get, release *put, size_t size, long times) {
+/* Never inlined, so that callgrind can tell the turns from the rest of the program. */
+#define TURNS __attribute__((noinline)) void
+
+TURNS turns_malloc(allocate *get, release *put, size_t size, long times) {
     for (long turn = 0; turn < times; turn++) {
         put(get(size));
+    }
+}
+
+TURNS turns_calloc(allocate_zeroed *get, release *put, size_t size, long times) {
+    for (long turn = 0; turn < times; turn++) {
+        put(get(1, size));
+    }
+}
+
+/* To double the size and away: what a growing buffer does. */
+TURNS turns_realloc(allocate *get, resize *grow, release *put, size_t size, long times) {
+    for (long turn = 0; turn < times; turn++) {
+        put(grow(get(size), 2 * size));
+    }
+}
+
+TURNS turns_aligned_alloc(allocate_aligned *get, release *put, size_t size, long times) {
+    for (long turn = 0; turn < times; turn++) {
+        put(get(64, size));
     }
 }
 
@@ -52,36 +75,25 @@ int main(int count, char **arguments) {
     size_t size = strtoul(arguments[2], NULL, 10);
     long times = strtol(arguments[3], NULL, 10);
 
-    allocate *malloc_ = OPAQUE(allocate *, NAME(malloc));
-    allocate_zeroed *calloc_ = OPAQUE(allocate_zeroed *, NAME(calloc));
-    resize *realloc_ = OPAQUE(resize *, NAME(realloc));
-    allocate_aligned *aligned_alloc_ = OPAQUE(allocate_aligned *, NAME(aligned_alloc));
-    release *free_ = OPAQUE(release *, NAME(free));
-
+    allocate *get = OPAQUE(allocate *, NAME(malloc));
+    release *put = OPAQUE(release *, NAME(free));
     if (strcmp(what, "empty") == 0) {
-        pairs(OPAQUE(allocate *, nothing), OPAQUE(release *, forget), size, times);
+        turns_malloc(OPAQUE(allocate *, nothing), OPAQUE(release *, forget), size, times);
     } else if (strcmp(what, "malloc") == 0) {
-        pairs(malloc_, free_, size, times);
+        turns_malloc(get, put, size, times);
     } else if (strcmp(what, "calloc") == 0) {
-        for (long turn = 0; turn < times; turn++) {
-            free_(calloc_(1, size));
-        }
+        turns_calloc(OPAQUE(allocate_zeroed *, NAME(calloc)), put, size, times);
     } else if (strcmp(what, "realloc") == 0) {
-        /* To double the size and away: what a growing buffer does. */
-        for (long turn = 0; turn < times; turn++) {
-            free_(realloc_(malloc_(size), 2 * size));
-        }
+        turns_realloc(get, OPAQUE(resize *, NAME(realloc)), put, size, times);
     } else if (strcmp(what, "aligned_alloc") == 0) {
-        for (long turn = 0; turn < times; turn++) {
-            free_(aligned_alloc_(64, size));
-        }
+        turns_aligned_alloc(OPAQUE(allocate_aligned *, NAME(aligned_alloc)), put, size, times);
     } else {
         fprintf(stderr, "pair: unknown function %s\n", what);
         return 2;
     }
 
     Dl_info from;
-    if (dladdr((void *)malloc_, &from)) {
+    if (dladdr((void *)get, &from)) {
         printf("malloc: %s\n", from.dli_fname);
     }
     return 0;

@@ -52,10 +52,7 @@ mod tests {
 
     #[test]
     fn a_tiny_scale_still_leaves_something_to_do() {
-        let size = Size {
-            seed: 1,
-            scale: 0.0001,
-        };
+        let size = Size { seed: 1, scale: 0.0001 };
         assert_eq!(size.scaled(100), 1);
         assert_eq!(size.scaled(200_000), 20);
     }

@@ -21,11 +21,7 @@ pub fn memory_figure(name: &str, live: Option<u64>) {
         Ok(memory) => {
             figure(name, memory.resident, "bytes");
             if let Some(live) = live.filter(|&live| live > 0) {
-                figure_f64(
-                    &format!("{name}_per_live"),
-                    memory.resident as f64 / live as f64,
-                    "ratio",
-                );
+                figure_f64(&format!("{name}_per_live"), memory.resident as f64 / live as f64, "ratio");
             }
         }
         Err(why) => eprintln!("{name}: {why}"),
@@ -45,16 +41,19 @@ impl Default for Checksum {
 }
 
 impl Checksum {
+    /// Takes in some bytes; their order counts.
     pub fn bytes(&mut self, bytes: &[u8]) {
         for &byte in bytes {
             self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
         }
     }
 
+    /// Takes in a number.
     pub fn number(&mut self, number: u64) {
         self.bytes(&number.to_le_bytes());
     }
 
+    /// The checksum of all that was taken in.
     pub fn value(self) -> u64 {
         self.0
     }
@@ -73,10 +72,6 @@ mod tests {
     fn is_fnv1a() {
         let mut checksum = Checksum::default();
         checksum.bytes(b"foobar");
-        assert_eq!(
-            checksum.value(),
-            0x8594_4171_f739_67e8,
-            "the published value for \"foobar\""
-        );
+        assert_eq!(checksum.value(), 0x8594_4171_f739_67e8, "the published value for \"foobar\"");
     }
 }

@@ -3,22 +3,12 @@
 use std::process::Command;
 
 fn refused(path: &str, argument: &str) {
-    let output = Command::new(path)
-        .arg(argument)
-        .output()
-        .expect("the program starts");
+    let output = Command::new(path).arg(argument).output().expect("the program starts");
     let message = String::from_utf8_lossy(&output.stderr);
     let option = argument.split('=').next().unwrap_or(argument);
-    assert_eq!(
-        output.status.code(),
-        Some(2),
-        "{path} {argument}: {message}"
-    );
+    assert_eq!(output.status.code(), Some(2), "{path} {argument}: {message}");
     assert!(message.contains(option), "{path} {argument}: {message}");
-    assert!(
-        !message.contains("panicked"),
-        "{path} {argument}: {message}"
-    );
+    assert!(!message.contains("panicked"), "{path} {argument}: {message}");
 }
 
 #[test]
@@ -29,13 +19,7 @@ fn of_any_workload() {
         env!("CARGO_BIN_EXE_io-threads"),
         env!("CARGO_BIN_EXE_block-build"),
     ] {
-        for argument in [
-            "--scale=0",
-            "--scale=lots",
-            "--seed=-3",
-            "--seed=x",
-            "--no-such-option",
-        ] {
+        for argument in ["--scale=0", "--scale=lots", "--seed=-3", "--seed=x", "--no-such-option"] {
             refused(path, argument);
         }
     }

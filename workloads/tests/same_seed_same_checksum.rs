@@ -10,17 +10,9 @@ const WORKLOADS: [(&str, &str); 4] = [
 ];
 
 fn lines(path: &str, arguments: &[&str]) -> Vec<String> {
-    let output = Command::new(path)
-        .args(["--scale", "0.02"])
-        .args(arguments)
-        .output()
-        .expect("the program starts");
+    let output = Command::new(path).args(["--scale", "0.02"]).args(arguments).output().expect("the program starts");
     assert!(output.status.success(), "{path}: {output:?}");
-    String::from_utf8(output.stdout)
-        .expect("text")
-        .lines()
-        .map(str::to_owned)
-        .collect()
+    String::from_utf8(output.stdout).expect("text").lines().map(str::to_owned).collect()
 }
 
 fn value(lines: &[String], name: &str) -> String {
@@ -37,16 +29,8 @@ fn value(lines: &[String], name: &str) -> String {
 fn the_checksum_follows_the_seed() {
     for (name, path) in WORKLOADS {
         let first = value(&lines(path, &["--seed", "1"]), "checksum");
-        assert_eq!(
-            first,
-            value(&lines(path, &["--seed", "1"]), "checksum"),
-            "{name}: same seed"
-        );
-        assert_ne!(
-            first,
-            value(&lines(path, &["--seed", "2"]), "checksum"),
-            "{name}: another seed"
-        );
+        assert_eq!(first, value(&lines(path, &["--seed", "1"]), "checksum"), "{name}: same seed");
+        assert_ne!(first, value(&lines(path, &["--seed", "2"]), "checksum"), "{name}: another seed");
     }
 }
 
@@ -55,10 +39,7 @@ fn every_line_is_a_name_a_value_and_a_unit() {
     for (name, path) in WORKLOADS {
         for line in lines(path, &[]) {
             let well_formed = line.split_once(": ").is_some_and(|(figure, rest)| {
-                !figure.contains(' ')
-                    && rest
-                        .split_once(' ')
-                        .is_some_and(|(_, unit)| !unit.contains(' '))
+                !figure.contains(' ') && rest.split_once(' ').is_some_and(|(_, unit)| !unit.contains(' '))
             });
             assert!(well_formed, "{name} printed {line:?}");
         }

@@ -7,8 +7,9 @@
 //! (zone.c), puts its zone first. Both are called from here, before or after they run by themselves:
 //!
 //! - Options can be given only before jemalloc starts. The library's own object files come before jemalloc's archive
-//!   on the linker's command line, and Apple's linker and LLVM's keep that order among initialisers, so this code is
-//!   first. It does not trust that: jemalloc's state is looked at, and options that would be late are not given.
+//!   on the linker's command line, and linkers keep that order among initialisers (seen with LLVM's: this one,
+//!   `jemalloc_constructor`, `zone_register`), so this code is first. It does not trust that: jemalloc's state is looked
+//!   at, and options that would be late are not given.
 //! - `zone_register` may run twice. The first time it makes jemalloc's zone the first one. The second time zone 0 is
 //!   not called "DefaultMallocZone" any more, and it returns having changed nothing but a variable (`default_zone`)
 //!   that only the rest of itself reads. Where it declines, since zone 0 is someone else's, it does so both times.

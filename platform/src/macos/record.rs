@@ -18,12 +18,16 @@ unsafe impl Send for Mapping {}
 
 impl Mapping {
     /// Creates the file, mode 0600, writes the contents and maps them. An existing file is never touched and a
-    /// symbolic link in the last place never followed. The descriptor is closed again.
+    /// symbolic link in the last place never followed. The descriptor is closed again. For a moment the file is empty:
+    /// macOS has no files without a name, to which one could be given later.
     ///
     /// # Errors
     /// The system's error number; EEXIST for an existing regular file, ELOOP for a symbolic link, EISDIR for a
     /// directory, ENXIO for anything else that has the name. Nothing is left behind.
     pub fn create(path: &CStr, contents: &[u8]) -> Result<Mapping, Errno> {
+        if !may_write(contents.len()) {
+            return Err(Errno(libc::EFBIG));
+        }
         let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW | libc::O_CLOEXEC;
         // SAFETY: `path` is a C string; the mode is passed as C's promotion of arguments has it.
         let fd = checked(unsafe { libc::open(path.as_ptr(), flags, 0o600 as c_uint) });
@@ -85,6 +89,15 @@ impl Mapping {
         // SAFETY: the mapping's own range; `self` is consumed, and the owner keeps no copy.
         unsafe { libc::munmap(self.address.cast(), self.length) };
     }
+}
+
+/// Whether the process may write files of that many bytes: beyond its limit a write raises SIGXFSZ, which would end
+/// the program.
+fn may_write(length: usize) -> bool {
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: `limit` is writable.
+    let answer = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) };
+    answer != 0 || limit.rlim_cur >= length as u64
 }
 
 fn checked(answer: c_int) -> Result<c_int, Errno> {

@@ -59,14 +59,9 @@ struct Chain {
 
 impl Chain {
     fn append(&mut self, rng: &mut Rng) {
-        let transactions = (0..rng.usize(40..80))
-            .map(|_| self.transaction(rng))
-            .collect();
+        let transactions = (0..rng.usize(40..80)).map(|_| self.transaction(rng)).collect();
         let proposals = (0..rng.usize(10..50)).map(|_| random(rng)).collect();
-        self.blocks.push(Block {
-            transactions,
-            proposals,
-        });
+        self.blocks.push(Block { transactions, proposals });
     }
 
     fn transaction(&mut self, rng: &mut Rng) -> Transaction {
@@ -74,9 +69,7 @@ impl Chain {
         let mut inputs = Vec::new();
         let mut witnesses = Vec::new();
         for _ in 0..rng.usize(0..3).min(self.spendable.len()) {
-            let spent = self
-                .spendable
-                .swap_remove(rng.usize(..self.spendable.len()));
+            let spent = self.spendable.swap_remove(rng.usize(..self.spendable.len()));
             if let Some(cell) = self.cells.remove(&spent) {
                 self.bytes -= cell.data.len() as u64;
             }
@@ -86,32 +79,14 @@ impl Chain {
         let mut outputs = Vec::new();
         for _ in 0..rng.usize(1..4) {
             let key = random(rng);
-            let length = if rng.u32(..20) == 0 {
-                rng.usize(512..8192)
-            } else {
-                rng.usize(16..256)
-            };
+            let length = if rng.u32(..20) == 0 { rng.usize(512..8192) } else { rng.usize(16..256) };
             self.bytes += length as u64;
-            self.cells.insert(
-                key,
-                Cell {
-                    capacity: rng.u64(..),
-                    data: filled(rng, length),
-                },
-            );
+            self.cells.insert(key, Cell { capacity: rng.u64(..), data: filled(rng, length) });
             self.spendable.push(key);
-            outputs.push(Script {
-                code: key,
-                arguments: vec![rng.u8(..); 20],
-            });
+            outputs.push(Script { code: key, arguments: vec![rng.u8(..); 20] });
         }
         self.bytes += (inputs.len() * 85 + outputs.len() * 20) as u64;
-        Transaction {
-            hash: random(rng),
-            inputs,
-            outputs,
-            witnesses,
-        }
+        Transaction { hash: random(rng), inputs, outputs, witnesses }
     }
 
     fn checksum(&self) -> Checksum {
@@ -199,12 +174,7 @@ mod tests {
             chain.append(&mut rng);
         }
         assert_eq!(chain.cells.len(), chain.spendable.len());
-        assert!(
-            chain
-                .spendable
-                .iter()
-                .all(|key| chain.cells.contains_key(key))
-        );
+        assert!(chain.spendable.iter().all(|key| chain.cells.contains_key(key)));
         let before = chain.checksum().value();
         chain.cells.remove(&chain.spendable[0]);
         assert_ne!(chain.checksum().value(), before);

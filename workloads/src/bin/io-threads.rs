@@ -59,11 +59,7 @@ fn request(rng: &mut Rng) -> Box<Request> {
             data
         })
         .collect();
-    Box::new(Request {
-        sector,
-        segments,
-        _state: [0; 168],
-    })
+    Box::new(Request { sector, segments, _state: [0; 168] })
 }
 
 fn submit(mut rng: Rng, requests: usize, depth: usize, queue: SyncSender<Batch>) {
@@ -98,10 +94,7 @@ fn complete(queue: Receiver<Batch>) -> (u64, u64) {
 
 fn main() -> ExitCode {
     let options = Options::parse();
-    let requests = options
-        .size
-        .scaled(250_000)
-        .div_ceil(options.threads as usize);
+    let requests = options.size.scaled(250_000).div_ceil(options.threads as usize);
     let depth = options.depth as usize;
 
     let start = Instant::now();
@@ -116,9 +109,7 @@ fn main() -> ExitCode {
         match (submitter, completer) {
             (Ok(submitter), Ok(completer)) => disks.push((submitter, completer)),
             (Err(error), _) | (_, Err(error)) => {
-                eprintln!(
-                    "io-threads: cannot start the threads of disk {disk}: {error}; try fewer --threads"
-                );
+                eprintln!("io-threads: cannot start the threads of disk {disk}: {error}; try fewer --threads");
                 return ExitCode::FAILURE;
             }
         }
@@ -154,8 +145,7 @@ mod tests {
 
     fn run(seed: u64, requests: usize, depth: usize) -> (u64, u64) {
         let (submitted, queue) = sync_channel(2);
-        let submitter =
-            thread::spawn(move || submit(Rng::with_seed(seed), requests, depth, submitted));
+        let submitter = thread::spawn(move || submit(Rng::with_seed(seed), requests, depth, submitted));
         let result = complete(queue);
         submitter.join().expect("the submitting thread");
         result

@@ -43,26 +43,15 @@ enum Kind {
 
 impl Value {
     fn array() -> Self {
-        Value {
-            kind: Kind::Array,
-            ..Value::default()
-        }
+        Value { kind: Kind::Array, ..Value::default() }
     }
 
     fn text(text: &str) -> Self {
-        Value {
-            kind: Kind::Text,
-            text: text.into(),
-            ..Value::default()
-        }
+        Value { kind: Kind::Text, text: text.into(), ..Value::default() }
     }
 
     fn number(number: u64) -> Self {
-        Value {
-            kind: Kind::Number,
-            text: number.to_string(),
-            ..Value::default()
-        }
+        Value { kind: Kind::Number, text: number.to_string(), ..Value::default() }
     }
 
     fn with(mut self, key: &str, value: Value) -> Self {
@@ -77,14 +66,8 @@ impl Value {
 
     /// How many values the tree has, itself included, and how many bytes of text.
     fn measure(&self) -> (u64, u64) {
-        let own = (
-            1,
-            self.text.len() as u64 + self.keys.iter().map(|key| key.len() as u64).sum::<u64>(),
-        );
-        self.values
-            .iter()
-            .map(Value::measure)
-            .fold(own, |sum, part| (sum.0 + part.0, sum.1 + part.1))
+        let own = (1, self.text.len() as u64 + self.keys.iter().map(|key| key.len() as u64).sum::<u64>());
+        self.values.iter().map(Value::measure).fold(own, |sum, part| (sum.0 + part.0, sum.1 + part.1))
     }
 
     fn write(&self, out: &mut String) {
@@ -96,11 +79,7 @@ impl Value {
                 out.push('"');
             }
             Kind::Array | Kind::Object => {
-                let (open, close) = if self.kind == Kind::Array {
-                    ('[', ']')
-                } else {
-                    ('{', '}')
-                };
+                let (open, close) = if self.kind == Kind::Array { ('[', ']') } else { ('{', '}') };
                 out.push(open);
                 for (index, value) in self.values.iter().enumerate() {
                     if index > 0 {
@@ -135,10 +114,7 @@ impl Coin {
     fn random(rng: &mut Rng, longest: usize) -> Self {
         let mut script = vec![0; rng.usize(22..longest)];
         rng.fill(&mut script);
-        Coin {
-            amount: rng.u64(546..5_000_000_000),
-            script,
-        }
+        Coin { amount: rng.u64(546..5_000_000_000), script }
     }
 }
 
@@ -149,12 +125,8 @@ fn block(rng: &mut Rng, transactions: usize) -> Vec<Transaction> {
             rng.fill(&mut id);
             Transaction {
                 id,
-                inputs: (0..rng.usize(1..4))
-                    .map(|_| Coin::random(rng, 110))
-                    .collect(),
-                outputs: (0..rng.usize(1..4))
-                    .map(|_| Coin::random(rng, 36))
-                    .collect(),
+                inputs: (0..rng.usize(1..4)).map(|_| Coin::random(rng, 110)).collect(),
+                outputs: (0..rng.usize(1..4)).map(|_| Coin::random(rng, 36)).collect(),
             }
         })
         .collect()
@@ -174,14 +146,7 @@ fn script(name: &str, bytes: &[u8]) -> Value {
     Value::default()
         .with("asm", Value::text(&format!("{name} {}", hex(bytes))))
         .with("hex", Value::text(&hex(bytes)))
-        .with(
-            "type",
-            Value::text(if bytes.len() < 26 {
-                "witness_v0_keyhash"
-            } else {
-                "pubkeyhash"
-            }),
-        )
+        .with("type", Value::text(if bytes.len() < 26 { "witness_v0_keyhash" } else { "pubkeyhash" }))
 }
 
 /// `getblock` with verbosity 1: the identifiers only.
@@ -266,11 +231,7 @@ fn mempool(block: &[Transaction]) -> Value {
 fn template(block: &[Transaction]) -> Value {
     let mut list = Value::array();
     for transaction in block {
-        let data: Vec<u8> = transaction
-            .inputs
-            .iter()
-            .flat_map(|input| input.script.iter().copied())
-            .collect();
+        let data: Vec<u8> = transaction.inputs.iter().flat_map(|input| input.script.iter().copied()).collect();
         list.push(
             Value::default()
                 .with("data", Value::text(&hex(&data)))
@@ -278,9 +239,7 @@ fn template(block: &[Transaction]) -> Value {
                 .with("fee", Value::number(transaction.outputs[0].amount)),
         );
     }
-    Value::default()
-        .with("capabilities", Value::array())
-        .with("transactions", list)
+    Value::default().with("capabilities", Value::array()).with("transactions", list)
 }
 
 /// Runs `call` `times` times, prints its time per call, and folds the tree it built into the checksum.
@@ -292,37 +251,20 @@ fn bench(name: &str, times: usize, checksum: &mut Checksum, call: impl Fn() -> V
     for _ in 0..times {
         drop(black_box(call()));
     }
-    figure_f64(
-        name,
-        start.elapsed().as_nanos() as f64 / times as f64,
-        "ns/op",
-    );
+    figure_f64(name, start.elapsed().as_nanos() as f64 / times as f64, "ns/op");
 }
 
 fn main() {
     let options = Options::parse();
     let size = options.size;
-    let block = block(
-        &mut Rng::with_seed(size.seed),
-        options.transactions as usize,
-    );
+    let block = block(&mut Rng::with_seed(size.seed), options.transactions as usize);
 
     let mut checksum = Checksum::default();
-    bench("block_verbosity_1", size.scaled(200), &mut checksum, || {
-        identifiers(&block)
-    });
-    bench("block_verbosity_2", size.scaled(40), &mut checksum, || {
-        whole(&block, false)
-    });
-    bench("block_verbosity_3", size.scaled(25), &mut checksum, || {
-        whole(&block, true)
-    });
-    bench("mempool", size.scaled(50), &mut checksum, || {
-        mempool(&block)
-    });
-    bench("block_template", size.scaled(50), &mut checksum, || {
-        template(&block)
-    });
+    bench("block_verbosity_1", size.scaled(200), &mut checksum, || identifiers(&block));
+    bench("block_verbosity_2", size.scaled(40), &mut checksum, || whole(&block, false));
+    bench("block_verbosity_3", size.scaled(25), &mut checksum, || whole(&block, true));
+    bench("mempool", size.scaled(50), &mut checksum, || mempool(&block));
+    bench("block_template", size.scaled(50), &mut checksum, || template(&block));
 
     // The one in which jemalloc lost in the write-up: the tree stays, one large string grows and goes.
     let tree = whole(&block, true);
@@ -336,11 +278,7 @@ fn main() {
         tree.write(&mut text);
         black_box(&text);
     }
-    figure_f64(
-        "block_write",
-        start.elapsed().as_nanos() as f64 / times as f64,
-        "ns/op",
-    );
+    figure_f64("block_write", start.elapsed().as_nanos() as f64 / times as f64, "ns/op");
 
     figure("values_per_block", tree.measure().0, "count");
     memory_figure("rss", None);
@@ -356,9 +294,7 @@ mod tests {
         let mut list = Value::array();
         list.push(Value::number(7));
         list.push(Value::text(&hex(&[0x0f, 0xa0])));
-        let tree = Value::default()
-            .with("tx", list)
-            .with("none", Value::array());
+        let tree = Value::default().with("tx", list).with("none", Value::array());
         let mut text = String::new();
         tree.write(&mut text);
         assert_eq!(text, r#"{"tx":[7,"0fa0"],"none":[]}"#);

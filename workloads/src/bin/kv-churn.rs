@@ -46,13 +46,7 @@ impl Store {
     /// show up as memory of the values.
     fn new(keys: usize) -> Self {
         let entries = HashMap::with_capacity_and_hasher(2 * keys, BuildHasherDefault::default());
-        Store {
-            entries,
-            live: Vec::with_capacity(keys),
-            next: 0,
-            bytes: 0,
-            operations: 0,
-        }
+        Store { entries, live: Vec::with_capacity(keys), next: 0, bytes: 0, operations: 0 }
     }
 
     fn key(number: u64) -> Box<[u8]> {
@@ -158,11 +152,7 @@ fn main() {
     figure_f64("load", loaded.as_nanos() as f64 / keys as f64, "ns/op");
     if !options.no_churn {
         let operations = (share * 3) as f64 * f64::from(options.rounds);
-        figure_f64(
-            "churn",
-            churned.as_nanos() as f64 / operations.max(1.0),
-            "ns/op",
-        );
+        figure_f64("churn", churned.as_nanos() as f64 / operations.max(1.0), "ns/op");
     }
     let checksum = store.checksum();
     drop(store);
@@ -185,11 +175,7 @@ mod tests {
             store.overwrite(&mut rng);
             store.delete(&mut rng);
         }
-        let held: usize = store
-            .entries
-            .iter()
-            .map(|(key, value)| key.len() + value.len())
-            .sum();
+        let held: usize = store.entries.iter().map(|(key, value)| key.len() + value.len()).sum();
         assert_eq!(store.bytes, held as u64);
         assert_eq!(store.entries.len(), 200);
         assert_eq!(store.live.len(), 200);

@@ -1,0 +1,642 @@
+//! `scripts/prove-linux.sh` gives the right verdict, also for the programs that deceive: those that close standard error,
+//! are static, setuid, of another kind, bring an allocator, lose the environment or end early.
+
+mod harness;
+#[path = "fixtures/time_limit.rs"]
+#[allow(dead_code, unreachable_pub)]
+mod time_limit;
+
+use harness::{fixture, library, scratch};
+use std::fs::{self, Permissions};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use time_limit::plain;
+
+const SERVED: i32 = 0;
+const NOT_SERVED: i32 = 1;
+const IN_PART: i32 = 2;
+const COULD_NOT_TELL: i32 = 3;
+const UNUSABLE: i32 = 125;
+
+/// Not `python3`: on a developer's machine that may be a wrapper script.
+const PYTHON: &str = "/usr/bin/python3";
+
+fn script() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/prove-linux.sh")
+}
+
+/// What the script made of a program.
+struct Proof {
+    status: Option<i32>,
+    stdout: String,
+    /// Standard error: the program's and the report.
+    report: String,
+}
+
+impl Proof {
+    fn of(command: &mut Command) -> Proof {
+        let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        Proof { status: output.status.code(), stdout: harness::stdout(&output), report: harness::stderr(&output) }
+    }
+
+    /// The last line and the exit status say the same, and the line contains the words.
+    #[track_caller]
+    fn is(&self, status: i32, words: &[&str]) {
+        let start = match status {
+            SERVED => "SERVED: ",
+            NOT_SERVED => "NOT SERVED: ",
+            IN_PART => "IN PART: ",
+            COULD_NOT_TELL => "COULD NOT TELL: ",
+            UNUSABLE => "prove-linux: ",
+            _ => "NOT STARTED: ",
+        };
+        let verdict = self.report.lines().last().unwrap_or("");
+        assert!(verdict.starts_with(start), "{start}… expected:\n{}", self.report);
+        assert_eq!(self.status, Some(status), "{}", self.report);
+        for word in words {
+            assert!(verdict.contains(word), "'{word}' is not in the verdict:\n{}", self.report);
+        }
+        if [NOT_SERVED, IN_PART, COULD_NOT_TELL, 126, 127].contains(&status) && !verdict.contains("no record") {
+            assert!(verdict.contains("Remedy: "), "{verdict}");
+        }
+    }
+}
+
+/// The script, about to prove a program with the library that the test built.
+fn prove(program: impl AsRef<std::ffi::OsStr>) -> Command {
+    let mut command = plain(script());
+    command.arg("--lib").arg(library()).arg(program);
+    command
+}
+
+fn proof<const N: usize>(program: impl AsRef<std::ffi::OsStr>, arguments: [&str; N]) -> Proof {
+    Proof::of(prove(program).args(arguments))
+}
+
+/// The path of an installed program; fails and names the package when it is missing.
+fn installed(path: &'static str, package: &str) -> &'static str {
+    assert!(Path::new(path).exists(), "{path} is missing; remedy: apt-get install {package}");
+    path
+}
+
+fn executable(folder: &Path, name: &str, text: &str) -> PathBuf {
+    let path = folder.join(name);
+    fs::write(&path, text).expect("a file");
+    fs::set_permissions(&path, Permissions::from_mode(0o755)).expect("a mode");
+    path
+}
+
+fn is_root() -> bool {
+    // SAFETY: asks for a number.
+    unsafe { libc::geteuid() == 0 }
+}
+
+// ---- Served -----------------------------------------------------------------------------------------------------------
+
+#[test]
+fn python_is_served() {
+    let proof = proof(PYTHON, ["-c", "print('from the program')"]);
+    proof.is(SERVED, &["small allocations of python3 (pid "]);
+    assert_eq!(proof.stdout, "from the program\n");
+    for evidence in [
+        "MALLOC_CONF=stats_print:true): 1 block",
+        "requests for small blocks",
+        "loaded  yes",
+        " names to the library\n",
+    ] {
+        assert!(proof.report.contains(evidence), "'{evidence}' is not in:\n{}", proof.report);
+    }
+    assert!(proof.report.contains("PYTHONMALLOC=malloc jemalloc serves them too"), "{}", proof.report);
+    let routed = Proof::of(prove(PYTHON).args(["-c", "pass"]).env("PYTHONMALLOC", "malloc"));
+    routed.is(SERVED, &[]);
+    assert!(!routed.report.contains("Note:"), "{}", routed.report);
+}
+
+#[test]
+fn coreutils_close_standard_error_and_are_served() {
+    for arguments in [&["ls", "/"][..], &["cat", "/etc/passwd"], &["true", "--version"], &["sort", "/etc/passwd"]] {
+        let proof = Proof::of(prove(arguments[0]).args(&arguments[1..]));
+        proof.is(SERVED, &["small allocations of ", arguments[0]]);
+        assert!(proof.report.contains("stats_print:true): 0 blocks"), "{}", proof.report);
+        assert!(proof.report.contains("None proves nothing"), "{}", proof.report);
+    }
+}
+
+#[test]
+fn a_program_that_links_a_jemalloc_dynamically_is_served() {
+    let redis = installed("/usr/bin/redis-server", "redis-server");
+    proof(redis, ["--version"]).is(SERVED, &["of redis-server (pid "]);
+}
+
+#[test]
+fn scripts_are_served_through_their_interpreter() {
+    let folder = scratch("prove");
+    let bash = executable(&folder, "by-bash", "#!/bin/bash\nx=$(ls /); echo ${#x}\n");
+    proof(bash, []).is(SERVED, &["of bash (pid ", "started as by-bash"]);
+    let python = executable(&folder, "by-env", &format!("#!/usr/bin/env {PYTHON}\nprint(1)\n"));
+    proof(python, []).is(SERVED, &["of python3", "started as by-env"]);
+    // Without such a line it is the shell's.
+    let without = executable(&folder, "by-nobody", &format!("echo \"$1\"; exec {PYTHON} -c pass\n"));
+    let shown = proof(without, ["argument"]);
+    shown.is(SERVED, &["of python3", "started as by-nobody"]);
+    assert_eq!(shown.stdout, "argument\n");
+    let shell = proof(executable(&folder, "by-shell", "x=1\n"), []);
+    assert!(shell.report.contains("(JESHIM_REPORT): 1 process\n"), "{}", shell.report);
+}
+
+#[test]
+fn a_wrapper_that_execs_is_judged_by_what_it_became() {
+    let wrapper = executable(&scratch("prove"), "start", &format!("#!/bin/sh\nexec {PYTHON} -c 'print(1)'\n"));
+    proof(wrapper, []).is(SERVED, &["of python3", "started as start"]);
+}
+
+#[test]
+fn the_processes_of_a_tree_are_listed() {
+    let text = format!("for i in 1 2 3 4 5 6 7 8 9; do /bin/ls >/dev/null; done; {PYTHON} -c 'pass'; exit 0");
+    let proof = proof("bash", ["-c", &text]);
+    proof.is(SERVED, &["of bash (pid "]);
+    assert!(proof.report.contains("(JESHIM_REPORT): 11 processes"), "{}", proof.report);
+    assert!(proof.report.contains("and 4 processes more"), "{}", proof.report);
+    assert_eq!(proof.report.matches("\n  pid ").count(), 7, "{}", proof.report);
+    assert!(proof.report.contains("/bin/bash\n") && proof.report.contains("/ls\n"), "{}", proof.report);
+}
+
+// ---- Not served ---------------------------------------------------------------------------------------------------------
+
+#[test]
+fn static_programs_are_not_served() {
+    let busybox = installed("/bin/busybox", "busybox-static");
+    proof(busybox, ["true"]).is(NOT_SERVED, &["/busybox is a static program", "link jemalloc into it"]);
+    let hello = proof(fixture("prove_hello.c", &["-static"]), []);
+    hello.is(NOT_SERVED, &["is a static program"]);
+    assert_eq!(hello.stdout, "hello\n");
+    let pie = fixture("prove_hello.c", &["-static-pie"]);
+    proof(pie, []).is(NOT_SERVED, &["is a static program"]);
+    let go = fixture("prove_hello.c", &["-static", "-DGO"]);
+    proof(go, []).is(NOT_SERVED, &["is a static Go program", "GOMEMLIMIT"]);
+    let by_busybox = executable(&scratch("prove"), "by-busybox", &format!("#!{busybox} sh\necho hello\n"));
+    proof(by_busybox, []).is(NOT_SERVED, &["by-busybox is run by /bin/busybox, which is a static program"]);
+}
+
+#[test]
+fn a_dynamic_go_program_is_not_served() {
+    proof(fixture("prove_hello.c", &["-DGO"]), []).is(IN_PART, &["is a Go program: only its C code calls malloc"]);
+    // As Go ends: without exit handlers.
+    proof(fixture("prove_hello.c", &["-DGO", "-DEARLY"]), []).is(NOT_SERVED, &["is a Go program", "no exit handlers"]);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_32_bit_program_is_not_served() {
+    installed("/usr/lib32/crt1.o", "gcc-multilib");
+    proof(fixture("prove_hello.c", &["-m32"]), []).is(NOT_SERVED, &["is a 32-bit program", "for 64-bit ones"]);
+}
+
+#[test]
+fn a_musl_program_is_not_served() {
+    let program = scratch("prove").join("musl");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/prove_hello.c");
+    let compiler = installed("/usr/bin/musl-gcc", "musl-tools");
+    harness::succeed(Command::new(compiler).arg("-o").arg(&program).arg(source));
+    proof(&program, []).is(NOT_SERVED, &["is a program for musl", "refuses to start"]);
+}
+
+#[test]
+fn an_allocator_in_the_executable_is_named() {
+    proof(fixture("prove_own_malloc.c", &[]), []).is(NOT_SERVED, &["has a malloc of its own in its executable"]);
+    let rustc = harness::stdout(&harness::succeed(&mut plain_command("rustc", &["--print", "sysroot"])));
+    let proof = proof(Path::new(rustc.trim()).join("bin/rustc"), ["--version"]);
+    proof.is(NOT_SERVED, &["rustc (pid ", "has a malloc of its own in its executable"]);
+    assert!(proof.report.contains("/bin/rustc: malloc, calloc, realloc, free"), "{}", proof.report);
+}
+
+fn plain_command(program: &str, arguments: &[&str]) -> Command {
+    let mut command = plain(program);
+    command.args(arguments);
+    command
+}
+
+#[test]
+fn an_allocator_hidden_in_the_executable_is_noticed() {
+    let hidden = fixture("prove_own_malloc.c", &["-DHIDDEN"]);
+    proof(&hidden, []).is(IN_PART, &["but an allocator is compiled into it"]);
+    harness::succeed(Command::new("strip").arg(&hidden));
+    proof(&hidden, []).is(IN_PART, &["but an allocator is compiled into it"]);
+    // It maps memory too, and asks malloc for a block; and one that has only libc's buffer for standard output.
+    proof(fixture("prove_hello.c", &["-DMAPS"]), []).is(SERVED, &["2 small allocations of prove_hello"]);
+    proof(fixture("prove_hello.c", &[]), []).is(SERVED, &["1 small allocation of prove_hello"]);
+}
+
+#[test]
+fn a_program_that_asks_for_no_small_block_is_not_served() {
+    let nothing = Proof::of(prove("true").env("LC_ALL", "C"));
+    nothing.is(NOT_SERVED, &["no small allocation was asked of it"]);
+    assert!(nothing.report.contains("served  0 small allocations (0 bytes)"), "{}", nothing.report);
+    // jemalloc's own thread caches are large blocks too, so these prove nothing.
+    proof(fixture("prove_large_only.c", &[]), []).is(NOT_SERVED, &["no small allocation was asked of it"]);
+}
+
+#[test]
+fn an_environment_without_the_variable_is_noticed() {
+    // Long enough to be seen running.
+    proof("env", ["-i", "sleep", "2"])
+        .is(NOT_SERVED, &["became /", "/sleep (exec)", "its environment had lost LD_PRELOAD"]);
+    let busybox = installed("/bin/busybox", "busybox-static");
+    let wrapper = executable(&scratch("prove"), "entrypoint", &format!("#!/bin/bash\nexec {busybox} sleep 2\n"));
+    proof(wrapper, []).is(NOT_SERVED, &["became /", "/busybox (exec)", "is a static program"]);
+    // Too short to be seen: no guess.
+    let short = proof("env", ["-i", "true"]);
+    short.is(COULD_NOT_TELL, &["replaced itself (exec)", "environment cleared"]);
+}
+
+#[test]
+fn a_child_that_lost_the_variable_does_not_hide_its_parent() {
+    let proof = proof("bash", ["-c", &format!("env -i {PYTHON} -c 'print(1)'; exit 0")]);
+    proof.is(SERVED, &["of bash (pid "]);
+    assert!(!proof.report.contains("/python"), "{}", proof.report);
+}
+
+#[test]
+fn children_alone_are_a_part() {
+    let busybox = installed("/bin/busybox", "busybox-static");
+    let proof = proof(busybox, ["sh", "-c", "ls >/dev/null; /bin/ls >/dev/null; exit 0"]);
+    proof.is(IN_PART, &["is a static program", "But 1 process that it started had small allocations served"]);
+}
+
+// ---- Could not tell -------------------------------------------------------------------------------------------------------
+
+#[test]
+fn an_early_end_leaves_the_question_open() {
+    proof("dash", ["-c", ":"]).is(COULD_NOT_TELL, &["dash (pid ", " names bound", "ended by _exit"]);
+    proof(PYTHON, ["-c", "import os; os._exit(0)"]).is(COULD_NOT_TELL, &["ended by _exit"]);
+    let killed = proof("bash", ["-c", "kill -9 $$"]);
+    killed.is(COULD_NOT_TELL, &["ended by signal 9 (KILL)"]);
+    assert!(killed.report.contains("ended with status 137: signal KILL\n"), "{}", killed.report);
+    assert!(!killed.report.contains("Killed"), "the shell's own message: {}", killed.report);
+    proof(PYTHON, ["-c", "import os; os.abort()"]).is(COULD_NOT_TELL, &["ended by signal 6 (ABRT)"]);
+}
+
+#[test]
+fn a_record_that_could_not_be_written_is_no_proof_of_absence() {
+    let text = format!("rm -r \"${{JESHIM_REPORT%/*}}\"; exec {PYTHON} -c 'print(1)'");
+    proof("bash", ["-c", &text]).is(COULD_NOT_TELL, &["no record could be written: JESHIM_REPORT='/"]);
+}
+
+// ---- Privileges -----------------------------------------------------------------------------------------------------------
+
+/// A folder that every user may enter, with the script and the library; removed at the end.
+struct PublicFolder(PathBuf);
+
+impl PublicFolder {
+    fn new(name: &str) -> PublicFolder {
+        let folder = std::env::temp_dir().join(format!("jeshim-test-{name}-{}", std::process::id()));
+        fs::create_dir(&folder).expect("a folder of our own");
+        let folder = PublicFolder(folder);
+        folder.open(&folder.0);
+        folder.take(&script());
+        folder.take(&library());
+        folder
+    }
+
+    fn open(&self, path: &Path) {
+        fs::set_permissions(path, Permissions::from_mode(0o755)).expect("a mode");
+    }
+
+    /// Copies a file.
+    fn take(&self, file: &Path) -> PathBuf {
+        let copy = self.0.join(file.file_name().expect("a file name"));
+        fs::copy(file, &copy).expect("a copy");
+        self.open(&copy);
+        copy
+    }
+
+    fn script(&self) -> PathBuf {
+        self.0.join("prove-linux.sh")
+    }
+
+    /// The script, run by somebody who is not root.
+    fn prove_unprivileged(&self, program: &Path) -> Command {
+        let mut command = if is_root() { self.as_nobody(&self.script()) } else { plain(self.script()) };
+        command.current_dir("/").arg("--lib").arg(self.0.join("libjeshim.so")).arg(program);
+        command
+    }
+
+    fn as_nobody(&self, program: &Path) -> Command {
+        let mut command = plain("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(program).current_dir("/");
+        command
+    }
+}
+
+impl Drop for PublicFolder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn a_setuid_program_is_not_served() {
+    let su = Path::new(installed("/bin/su", "util-linux"));
+    let folder = PublicFolder::new("setuid");
+    let proof = Proof::of(folder.prove_unprivileged(su).arg("--version"));
+    proof.is(NOT_SERVED, &["/bin/su is a setuid or setgid program of another user (root:root)", "ignores LD_PRELOAD"]);
+    assert!(proof.stdout.starts_with("su from util-linux"), "{}", proof.stdout);
+}
+
+#[test]
+fn root_gains_nothing_by_a_setuid_program_of_root_and_is_served() {
+    if !is_root() {
+        println!("not root: not tested");
+        return;
+    }
+    proof(installed("/bin/su", "util-linux"), ["--version"]).is(SERVED, &["of su (pid "]);
+    // So it is not the cause here.
+    let copy = scratch("prove").join("busybox");
+    fs::copy(installed("/bin/busybox", "busybox-static"), &copy).expect("a copy");
+    fs::set_permissions(&copy, Permissions::from_mode(0o4755)).expect("a mode");
+    proof(&copy, ["true"]).is(NOT_SERVED, &["is a static program"]);
+}
+
+#[test]
+fn a_program_with_file_capabilities_is_not_served() {
+    if !is_root() {
+        println!("only root can give capabilities to a file: not tested");
+        return;
+    }
+    let folder = PublicFolder::new("capabilities");
+    let cat = folder.take(Path::new("/bin/cat"));
+    installed("/sbin/setcap", "libcap2-bin");
+    harness::succeed(Command::new("/sbin/setcap").arg("cap_net_raw+ep").arg(&cat));
+    // The dynamic linker shows this to everybody but the privileged.
+    let shown = harness::succeed(folder.as_nobody(Path::new("env")).arg("LD_SHOW_AUXV=1").arg(&cat).arg("/dev/null"));
+    if harness::stdout(&shown).contains("AT_SECURE") {
+        println!("{} is mounted nosuid: not tested", folder.0.display());
+        return;
+    }
+    let proof = Proof::of(folder.prove_unprivileged(&cat).arg("/etc/passwd"));
+    proof.is(NOT_SERVED, &["/cat has file capabilities", "ignores LD_PRELOAD", "cp leaves the capabilities behind"]);
+}
+
+#[test]
+fn a_program_that_gives_root_up_before_it_execs_is_served() {
+    if !is_root() {
+        println!("not root: not tested");
+        return;
+    }
+    let folder = PublicFolder::new("gives-up");
+    let mut command = plain(folder.script());
+    command.arg("--lib").arg(folder.0.join("libjeshim.so")).current_dir("/");
+    command.args([
+        "setpriv",
+        "--reuid=65534",
+        "--regid=65534",
+        "--clear-groups",
+        PYTHON,
+        "-c",
+        "import os; print(os.getuid())",
+    ]);
+    let proof = Proof::of(&mut command);
+    proof.is(SERVED, &["of python3", "started as setpriv"]);
+    assert_eq!(proof.stdout, "65534\n");
+}
+
+#[test]
+fn a_library_that_the_programs_user_may_not_read_is_named_as_the_cause() {
+    if !is_root() {
+        println!("not root: not tested");
+        return;
+    }
+    let folder = PublicFolder::new("unreadable");
+    let hidden = folder.0.join("hidden");
+    fs::create_dir(&hidden).expect("a folder");
+    fs::set_permissions(&hidden, Permissions::from_mode(0o700)).expect("a mode");
+    fs::copy(library(), hidden.join("libjeshim.so")).expect("a copy");
+    let mut command = plain(folder.script());
+    command.arg("--lib").arg(hidden.join("libjeshim.so")).current_dir("/");
+    command.args(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "sleep", "2"]);
+    let words = ["became /", "/sleep (exec)", "the dynamic linker could not load the library", "/hidden/libjeshim.so"];
+    Proof::of(&mut command).is(NOT_SERVED, &words);
+}
+
+// ---- What the program gets, and what it leaves ------------------------------------------------------------------------------
+
+#[test]
+fn streams_arguments_and_exit_status_are_the_programs() {
+    let folder = scratch("prove");
+    let text =
+        "import sys; sys.stdout.write(sys.stdin.read().upper()); sys.stderr.write('first\\nno newline'); sys.exit(3)";
+    let mut child = prove(PYTHON)
+        .args(["-c", text])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the script");
+    child.stdin.take().expect("a pipe").write_all("gr\u{fc}n\n".as_bytes()).expect("a reader");
+    let output = child.wait_with_output().expect("an end");
+    assert_eq!(output.stdout, "GR\u{dc}N\n".as_bytes());
+    let report = harness::stderr(&output);
+    assert!(report.starts_with("first\nno newline\n"), "{report}");
+    assert!(report.contains("python3 (pid ") && report.contains(") ended with status 3\n"), "{report}");
+    assert!(!report.contains("jemalloc statistics ___"), "{report}");
+    assert!(!report.contains('\u{1b}'), "no colours outside of a terminal: {report}");
+    assert_eq!(output.status.code(), Some(SERVED));
+
+    let callers = harness::succeed(plain("ls").arg("/proc/self/fd"));
+    let descriptors = proof("ls", ["/proc/self/fd"]);
+    assert_eq!(descriptors.stdout, harness::stdout(&callers), "open descriptors");
+
+    let arguments = ["%s|", "a b", "*", "", "$HOME", "--lib", "\\n"];
+    let printed = Proof::of(prove("printf").args(arguments).current_dir(&folder));
+    assert_eq!(printed.stdout, "a b|*||$HOME|--lib|\\n|");
+}
+
+#[test]
+fn the_environment_is_the_callers_and_three_variables() {
+    let variables = |command: &mut Command| {
+        let text = Proof::of(command.env("MALLOC_CONF", "narenas:1").env("JESHIM_REPORT", "/nowhere")).stdout;
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        // What any shell script changes.
+        lines.retain(|line| !line.starts_with("_=") && !line.starts_with("SHLVL="));
+        lines.sort();
+        lines
+    };
+    let caller = variables(&mut plain("env"));
+    let program = variables(&mut prove("env"));
+    let changed = |name: &str, lines: &[String]| {
+        lines.iter().filter_map(|line| line.strip_prefix(&format!("{name}="))).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(changed("LD_PRELOAD", &program), [library().to_str().expect("UTF-8")]);
+    assert!(changed("MALLOC_CONF", &program)[0].starts_with("narenas:1,stats_print:true"), "{program:?}");
+    assert!(changed("JESHIM_REPORT", &program)[0].ends_with("/%p"), "{program:?}");
+    let rest = |lines: Vec<String>| {
+        let changed = ["LD_PRELOAD=", "MALLOC_CONF=", "JESHIM_REPORT="];
+        lines.into_iter().filter(|line| !changed.iter().any(|name| line.starts_with(name))).collect::<Vec<_>>()
+    };
+    assert_eq!(rest(program), rest(caller));
+}
+
+#[test]
+fn a_process_left_in_the_background_is_not_waited_for() {
+    let report = fs::File::create(scratch("prove").join("report")).expect("a file");
+    let start = Instant::now();
+    let status = prove("bash")
+        .args(["-c", "sleep 10 & exit 0"])
+        .stdout(Stdio::null())
+        .stderr(report)
+        .status()
+        .expect("the script");
+    assert_eq!(status.code(), Some(SERVED));
+    assert!(start.elapsed() < Duration::from_secs(8), "{:?}", start.elapsed());
+}
+
+#[test]
+fn names_with_blanks_work() {
+    let folder = scratch("prove").join("a folder: with blanks");
+    fs::create_dir(&folder).expect("a folder");
+    let copy = folder.join("libjeshim.so");
+    fs::copy(library(), &copy).expect("a copy");
+    let program = executable(&folder, "a program", &format!("#!{PYTHON}\nprint(1)\n"));
+    let mut command = plain(script());
+    command.arg("--lib").arg(&copy).arg(&program).env("TMPDIR", &folder);
+    Proof::of(&mut command).is(SERVED, &["of python3", "started as a program"]);
+}
+
+#[test]
+fn the_library_of_this_project_is_the_default() {
+    let project = scratch("prove");
+    for folder in ["scripts", "target/release"] {
+        fs::create_dir_all(project.join(folder)).expect("a folder");
+    }
+    fs::copy(script(), project.join("scripts/prove-linux.sh")).expect("a copy");
+    let mut command = plain(project.join("scripts/prove-linux.sh"));
+    command.args(["ls", "/"]).env_remove("CARGO_TARGET_DIR");
+    Proof::of(&mut command).is(UNUSABLE, &["no library at ", "/target/release/libjeshim.so", "cargo build --release"]);
+    fs::copy(library(), project.join("target/release/libjeshim.so")).expect("a copy");
+    Proof::of(&mut command).is(SERVED, &["of ls (pid "]);
+}
+
+#[test]
+fn what_cannot_be_done_is_said_with_a_status_of_its_own() {
+    proof("no-such-program", []).is(127, &["no-such-program is not found"]);
+    proof("cd", ["/"]).is(127, &["cd is a command of the shell"]);
+    proof("/etc/passwd", []).is(126, &["/etc/passwd is not executable"]);
+    proof("/etc", []).is(126, &["/etc is a directory"]);
+    let orphan = executable(&scratch("prove"), "orphan", "#!/no/such/interpreter\n");
+    let orphan = proof(orphan, []);
+    assert!(matches!(orphan.status, Some(126 | 127)), "{}", orphan.report);
+    orphan.is(orphan.status.expect("a status"), &["could not be executed"]);
+
+    let usage = |arguments: &[&str]| Proof::of(plain(script()).args(arguments));
+    usage(&[]).is(UNUSABLE, &["no program given"]);
+    usage(&["--nonsense", "ls"]).is(UNUSABLE, &["unknown option --nonsense"]);
+    usage(&["--lib"]).is(UNUSABLE, &["--lib needs a path"]);
+    usage(&["--lib", "/no/such/library.so", "ls"]).is(UNUSABLE, &["no library at /no/such/library.so"]);
+    usage(&["--lib", "/etc/passwd", "ls"]).is(UNUSABLE, &["/etc/passwd is not libjeshim.so"]);
+    let help = usage(&["--help"]);
+    assert_eq!(help.status, Some(0));
+    assert!(help.stdout.contains("example: scripts/prove-linux.sh python3"), "{}", help.stdout);
+}
+
+#[test]
+fn colours_are_for_terminals_and_can_be_declined() {
+    let on_terminal = |no_color: &str| {
+        let mut command = plain("script");
+        let text = format!("'{}' --lib '{}' ls /", script().display(), library().display());
+        command.args(["-qec", &text, "/dev/null"]).env("NO_COLOR", no_color).env("TERM", "xterm");
+        harness::stdout(&harness::succeed(command.stdin(Stdio::null())))
+    };
+    assert!(on_terminal("").contains("\u{1b}[1;32mSERVED\u{1b}[0m: "));
+    let without = on_terminal("1");
+    assert!(without.contains("\nSERVED: ") && !without.contains('\u{1b}'), "{without}");
+}
+
+// ---- Ctrl-C -----------------------------------------------------------------------------------------------------------------
+
+/// The script in a process group of its own, as a terminal would start it; ended with everything in it.
+struct Job(Child);
+
+impl Job {
+    fn start(temporary: &Path, program: &str, arguments: &[&str]) -> Job {
+        let mut command = harness::plain(script());
+        command.arg("--lib").arg(library()).arg(program).args(arguments).env("TMPDIR", temporary).process_group(0);
+        Job(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the script"))
+    }
+
+    fn signal(&self, signal: i32) {
+        // SAFETY: a signal to the group that was started above and not yet waited for.
+        unsafe { libc::kill(-self.0.id().cast_signed(), signal) };
+    }
+
+    fn ended(&mut self) -> Proof {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while self.0.try_wait().expect("a status").is_none() {
+            assert!(Instant::now() < deadline, "it does not end");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let (mut stdout, mut report) = (String::new(), String::new());
+        self.0.stdout.take().expect("a pipe").read_to_string(&mut stdout).expect("text");
+        self.0.stderr.take().expect("a pipe").read_to_string(&mut report).expect("text");
+        Proof { status: self.0.wait().expect("a status").code(), stdout, report }
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        self.signal(libc::SIGKILL);
+        let _ = self.0.wait();
+    }
+}
+
+fn is_empty(folder: &Path) -> bool {
+    fs::read_dir(folder).expect("a folder").next().is_none()
+}
+
+#[test]
+fn a_server_is_ended_by_ctrl_c_and_then_judged() {
+    let temporary = scratch("prove");
+    let server =
+        "import time\ntry:\n    print('ready', flush=True)\n    time.sleep(30)\nexcept KeyboardInterrupt: pass";
+    let mut job = Job::start(&temporary, PYTHON, &["-c", server]);
+    let mut line = [0; 6];
+    job.0.stdout.as_mut().expect("a pipe").read_exact(&mut line).expect("a line");
+    assert_eq!(&line, b"ready\n");
+    assert!(!is_empty(&temporary), "the temporary folder is in TMPDIR");
+    job.signal(libc::SIGINT);
+    job.ended().is(SERVED, &["of python3 (pid "]);
+    assert!(is_empty(&temporary), "something was left in TMPDIR");
+}
+
+#[test]
+fn ctrl_c_that_kills_the_program_leaves_nothing_behind() {
+    for (signal, name) in [(libc::SIGINT, "INT"), (libc::SIGTERM, "TERM")] {
+        let temporary = scratch("prove");
+        let mut job = Job::start(&temporary, "bash", &["-c", "echo ready; exec sleep 30"]);
+        let mut line = String::new();
+        let mut output = BufReader::new(job.0.stdout.take().expect("a pipe"));
+        output.read_line(&mut line).expect("a line");
+        // Until the second program of the process has its record.
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while count_records(&temporary) < 2 {
+            assert!(Instant::now() < deadline, "no second record");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        job.0.stdout = Some(output.into_inner());
+        job.signal(signal);
+        job.ended()
+            .is(COULD_NOT_TELL, &["sleep (pid ", "started as bash", &format!("ended by signal {signal} ({name})")]);
+        assert!(is_empty(&temporary), "something was left in TMPDIR");
+    }
+}
+
+fn count_records(temporary: &Path) -> usize {
+    let folders =
+        fs::read_dir(temporary).expect("a folder").map(|entry| entry.expect("an entry").path().join("records"));
+    let files = folders.filter_map(|records| fs::read_dir(records).ok()).flatten();
+    // A file has its name a moment before it has its contents.
+    files.filter(|file| file.as_ref().expect("an entry").metadata().expect("a size").len() > 0).count()
+}
