@@ -21,6 +21,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 
 SIZES = (16, 64, 200, 1024)
@@ -133,10 +134,10 @@ def collected(command, preload, environment=None):
     return int(count[1])
 
 
-def per_turn(command, preload, few, many, environment=None):
-    """Instructions of one turn: what `many` turns took more than `few`."""
-    counts = [collected([*command, str(turns)], preload, environment) for turns in (few, many)]
-    return (counts[1] - counts[0]) / (many - few)
+def per_turn(command, preload, turns, environment=None):
+    """Instructions of one turn for each but the first number of turns: what so many took more than the first."""
+    counts = [collected([*command, str(number)], preload, environment) for number in turns]
+    return [(count - counts[0]) / (number - turns[0]) for count, number in zip(counts[1:], turns[1:])]
 
 
 def measure_instructions(given, report):
@@ -151,7 +152,7 @@ def measure_instructions(given, report):
         command = [new_delete, str(size)] if function == "new" else [program, function, str(size)]
         # Ten turns are over before jemalloc finds anything else to do. Many are needed to spread over them what it does
         # by the clock, such as collecting a thread's cache: how often that happens is not the same in two runs.
-        return per_turn(command, preload, 10, 20), per_turn(command, preload, 10, 200_010)
+        return per_turn(command, preload, [10, 20, 100_010])
 
     # jemalloc's archive has no operators, so for them there is no function to jump to.
     jobs = [
@@ -170,7 +171,7 @@ def measure_instructions(given, report):
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    loop = per_turn([pair, "empty", "16"], "", 10, 20)
+    [loop] = per_turn([pair, "empty", "16"], "", [10, 20])
 
     names = {"malloc": "malloc, free", "calloc": "calloc, free", "realloc": "malloc, realloc to double, free",
              "aligned_alloc": "aligned_alloc(64), free", "new": "operator new, sized delete"}  # fmt: skip
@@ -191,7 +192,7 @@ def measure_instructions(given, report):
             ])  # fmt: skip
     report.section("Instructions", f"""
 Per turn of a loop, by callgrind, the loop's own {loop:.0f} included: of a turn in which nothing else is due, and in brackets the
-average over 200,000 turns, with what jemalloc does now and then by the clock (it varies by some tenths). "jemalloc's
+average over 100,000 turns, with what jemalloc does now and then by the clock (it varies by some tenths). "jemalloc's
 functions" are the very object code that our library contains, called with nothing between: what exported names jump to.
 """)
     report.table(
@@ -221,7 +222,7 @@ def measure_free_only(given, report):
         for side, preload in sides.items():
             # Without giving pages back, which happens by the clock and would be most of the count at 1 KiB.
             keep = {"MALLOC_CONF": "dirty_decay_ms:-1"}
-            instructions[side] = per_turn([program, str(size)], preload, 10_000, 50_000, keep)
+            [instructions[side]] = per_turn([program, str(size)], preload, [10_000, 50_000], keep)
             progress.step()
         nanoseconds = {side: [] for side in sides}
         for turn in range(times):
@@ -511,7 +512,7 @@ class Report:
     def section(self, title, text=""):
         self.body += [f"## {title}", ""]
         if text:
-            self.body += [text.strip(), ""]
+            self.body += [textwrap.fill(" ".join(text.split()), 120), ""]
 
     def table(self, titles, rows):
         self.body += self.rows(titles, rows)

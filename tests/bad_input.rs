@@ -1,17 +1,12 @@
 //! What is wrong is named in one line with its remedy, and the program runs as if it had not been said.
 
-mod harness;
-#[path = "fixtures/time_limit.rs"]
-#[allow(dead_code, unreachable_pub)] // Each test file uses a part.
-mod time_limit;
-
-use harness::{library, recorded, scratch, small_allocations, stderr, stdout};
+use crate::harness::time_limit::{preloaded, with_preloads};
+use crate::harness::{library, recorded, scratch, small_allocations, stderr, stdout};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::{Command, Output};
-use time_limit::{preloaded, with_preloads};
 
 /// A program whose output and status are known.
 fn run(mut command: Command) -> Output {

@@ -1,14 +1,10 @@
 //! `JESHIM_CHILDREN`: whether the programs that a program starts have the library too.
 
-mod harness;
-#[path = "fixtures/time_limit.rs"]
-#[allow(dead_code, unreachable_pub)] // Each test file uses a part.
-mod time_limit;
-
-use harness::{fixture, library, records, scratch, stderr, stdout, succeed};
+use crate::harness;
+use crate::harness::time_limit::{preloaded, with_preloads};
+use crate::harness::{fixture, library, records, scratch, stderr, stdout, succeed};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
-use time_limit::{preloaded, with_preloads};
 
 const WAYS: [&str; 8] = ["system", "popen", "exec", "envp", "fork", "vfork", "spawn", "own"];
 

@@ -2,9 +2,7 @@
 //!
 //! Each fixture is also run without the library: what it demands is then what the standard and libstdc++ demand.
 
-mod harness;
-
-use harness::{fixture, plain, preloaded, recorded, small_allocations, stderr, stdout, succeed};
+use crate::harness::{fixture, plain, preloaded, recorded, small_allocations, stderr, stdout, succeed};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Command;

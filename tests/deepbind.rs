@@ -1,15 +1,10 @@
 //! Plugins that are opened with RTLD_DEEPBIND get the same malloc and free as the program, and everything else that
 //! dlopen promises stays as it is.
 
-mod harness;
-#[path = "fixtures/time_limit.rs"]
-#[allow(dead_code, unreachable_pub)] // Each test file uses a part.
-mod time_limit;
-
-use harness::{fixture, record, recorded, scratch, stderr, stdout, succeed};
+use crate::harness::time_limit::{plain, preloaded};
+use crate::harness::{fixture, record, recorded, scratch, stderr, stdout, succeed};
 use std::path::{Path, PathBuf};
 use std::process::Output;
-use time_limit::{plain, preloaded};
 
 /// The program, and a folder with the plugin, a library that it needs and one that it opens later, found by RUNPATH.
 struct Plugins {

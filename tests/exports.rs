@@ -1,10 +1,10 @@
 //! The library exports the names of its table, and nothing else, in the form that the loader is promised.
 
-mod harness;
 #[path = "../src/exports/table.rs"]
 #[macro_use]
 mod table;
 
+use crate::harness;
 use std::collections::BTreeSet;
 use std::process::Command;
 

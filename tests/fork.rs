@@ -1,15 +1,11 @@
 //! Children are whole processes: whatever other threads did when they were forked, and with a record of their own.
 
-mod harness;
-#[path = "fixtures/time_limit.rs"]
-#[allow(dead_code, unreachable_pub)] // Each test file uses a part.
-mod time_limit;
-
-use harness::{fixture, records, scratch, small_allocations, stdout, succeed};
+use crate::harness;
+use crate::harness::time_limit::preloaded;
+use crate::harness::{fixture, records, scratch, small_allocations, stdout, succeed};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::Command;
-use time_limit::preloaded;
 
 fn program() -> PathBuf {
     fixture("fork_children.c", &["-pthread"])

@@ -1,9 +1,8 @@
 //! glibc's control and statistics functions answer with jemalloc's truth. With upstream's library they speak of
 //! glibc's own, unused heap: zeros (manticoresearch#771).
 
-mod harness;
-
-use harness::{fixture, plain, preloaded, stderr, stdout, succeed};
+use crate::harness;
+use crate::harness::{fixture, plain, preloaded, stderr, stdout, succeed};
 use std::path::Path;
 use std::process::Command;
 

@@ -1,16 +1,13 @@
 //! Memory is there from the first moment of a process to the last, and a process ends as it would without the library.
 
-mod harness;
-#[path = "fixtures/time_limit.rs"]
-#[allow(dead_code, unreachable_pub)] // Each test file uses a part.
-mod time_limit;
-
-use harness::{fixture, library, record, recorded, records, scratch, small_allocations, stderr, stdout, succeed};
+use crate::harness::time_limit::{plain, preloaded, with_preloads};
+use crate::harness::{
+    fixture, library, record, recorded, records, scratch, small_allocations, stderr, stdout, succeed,
+};
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Command, Output};
-use time_limit::{plain, preloaded, with_preloads};
 
 fn program() -> PathBuf {
     fixture("life_process.c", &["-pthread"])

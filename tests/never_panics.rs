@@ -1,8 +1,7 @@
 //! No code of the library can panic: a panic would end the program under it. The compiler leaves no call of a panic
 //! function in optimised code that cannot reach one, so none may be found in the library's own functions.
 
-mod harness;
-
+use crate::harness;
 use std::process::Command;
 
 /// The functions that call one of core's panic functions, of those whose name contains one of `parts`.

@@ -1,8 +1,6 @@
 //! Options: where they come from, in which order, from which moment on; and what is said about mistakes.
 
-mod harness;
-
-use harness::{fixture, library, plain, preloaded, scratch, stderr, stdout, succeed};
+use crate::harness::{fixture, library, plain, preloaded, scratch, stderr, stdout, succeed};
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};

@@ -2,15 +2,10 @@
 //! front of every function that jemalloc calls. jemalloc starts under a lock; a library that allocates in a function
 //! which jemalloc calls then would wait for ever (jemalloc#443, #916, #329, fakechroot#21).
 
-mod harness;
-#[path = "fixtures/time_limit.rs"]
-#[allow(dead_code, unreachable_pub)] // Each test file uses a part.
-mod time_limit;
-
-use harness::{fixture, library, record, scratch, small_allocations, stderr, stdout, succeed};
+use crate::harness::time_limit::{plain, with_preloads};
+use crate::harness::{fixture, library, record, scratch, small_allocations, stderr, stdout, succeed};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use time_limit::{plain, with_preloads};
 
 /// What is run beside each library, in Python: prints what such a library may change.
 const PYTHON: &str = r#"

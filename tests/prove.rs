@@ -1,12 +1,9 @@
 //! `scripts/prove-linux.sh` gives the right verdict, also for the programs that deceive: those that close standard error,
 //! are static, setuid, of another kind, bring an allocator, lose the environment or end early.
 
-mod harness;
-#[path = "fixtures/time_limit.rs"]
-#[allow(dead_code, unreachable_pub)]
-mod time_limit;
-
-use harness::{fixture, library, scratch};
+use crate::harness;
+use crate::harness::time_limit::plain;
+use crate::harness::{fixture, library, scratch};
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -14,7 +11,6 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use time_limit::plain;
 
 const SERVED: i32 = 0;
 const NOT_SERVED: i32 = 1;

@@ -2,8 +2,7 @@
 //! stubs that say what they are reported to say on a Mac, and "programs" are shell scripts that write the record which
 //! the library would write. What dyld and the kernel really do is not tested by this.
 
-mod harness;
-
+use crate::harness;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

@@ -1,12 +1,9 @@
 //! Programs that people really run, each once as it is and once with the library: they say and do the same, and the proof
 //! record shows that the library served them, or whose malloc they used instead.
 
-mod harness;
-#[path = "fixtures/time_limit.rs"]
-#[allow(dead_code, unreachable_pub)]
-mod time_limit;
-
-use harness::{fixture, records, scratch, small_allocations};
+use crate::harness;
+use crate::harness::time_limit;
+use crate::harness::{fixture, records, scratch, small_allocations};
 use serde_json::Value;
 use std::fmt::Debug;
 use std::fs;

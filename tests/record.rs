@@ -1,12 +1,10 @@
 //! The proof record: loaded, bound and served are three facts; it is completed in whatever state the program leaves
 //! the process, and it never harms a file or the program.
 
-mod harness;
-#[path = "fixtures/time_limit.rs"]
-#[allow(dead_code, unreachable_pub)] // Each test file uses a part.
-mod time_limit;
-
-use harness::{fixture, library, record, recorded, records, scratch, small_allocations, stderr, stdout, succeed};
+use crate::harness::time_limit::{plain, preloaded, with_preloads};
+use crate::harness::{
+    fixture, library, record, recorded, records, scratch, small_allocations, stderr, stdout, succeed,
+};
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fs;
@@ -16,7 +14,6 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
-use time_limit::{plain, preloaded, with_preloads};
 
 fn program() -> PathBuf {
     fixture("record_program.c", &[])

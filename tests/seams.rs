@@ -1,10 +1,9 @@
 //! The seams: each function that the linker leads to us has its definition, and a test that shows what it is for.
 
-mod harness;
 #[path = "../src/seams/table.rs"]
 mod table;
 
-use harness::{library, stdout, succeed};
+use crate::harness::{library, stdout, succeed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;

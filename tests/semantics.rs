@@ -2,9 +2,7 @@
 //!
 //! Each fixture is also run without the library: what it demands is then glibc's own behaviour, and not ours only.
 
-mod harness;
-
-use harness::{fixture, plain, preloaded, stderr, stdout, succeed};
+use crate::harness::{fixture, plain, preloaded, stderr, stdout, succeed};
 use std::path::Path;
 use std::process::Command;
 

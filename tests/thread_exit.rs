@@ -1,13 +1,8 @@
 //! Threads end without a trace, whatever libc frees in their last moments; and a thread that only frees gets a cache.
 
-mod harness;
-#[path = "fixtures/time_limit.rs"]
-#[allow(dead_code, unreachable_pub)] // Each test file uses a part.
-mod time_limit;
-
-use harness::{fixture, stdout, succeed};
+use crate::harness::time_limit::preloaded;
+use crate::harness::{fixture, stdout, succeed};
 use std::path::Path;
-use time_limit::preloaded;
 
 #[test]
 fn libc_may_free_hundreds_of_blocks_after_the_destructors_of_a_thread() {

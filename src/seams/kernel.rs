@@ -37,7 +37,6 @@ macro_rules! direct {
 direct! {
     close(fd: c_int) -> c_int = libc::SYS_close, [fd];
     getpid() -> c_int = libc::SYS_getpid, [0];
-    gettid() -> c_int = libc::SYS_gettid, [0];
     sched_setaffinity(pid: c_int, size: usize, mask: *const c_void) -> c_int = libc::SYS_sched_setaffinity, [pid, size, mask];
     sched_yield() -> c_int = libc::SYS_sched_yield, [0];
     munmap(address: *mut c_void, length: usize) -> c_int = libc::SYS_munmap, [address, length];

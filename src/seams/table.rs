@@ -59,7 +59,6 @@ pub const SEAMS: &[Seam] = &[
     seam("open", INTERPOSED, PRELOADS),                 // fakechroot, eatmydata
     seam("creat", INTERPOSED, PRELOADS),
     seam("getpid", INTERPOSED, PRELOADS),
-    seam("gettid", INTERPOSED, PRELOADS),
     seam("sched_getaffinity", INTERPOSED, PRELOADS),
     seam("sched_setaffinity", INTERPOSED, PRELOADS),
     seam("sched_yield", INTERPOSED, PRELOADS),

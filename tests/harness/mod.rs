@@ -1,6 +1,7 @@
 //! What every test needs: the built library, fixtures compiled against nothing but libc, programs run with the
 //! library preloaded, and the proof record that shows who served them.
-#![allow(dead_code, unreachable_pub)] // Each test file is a crate of its own and uses a part.
+
+pub(crate) mod time_limit;
 
 use serde_json::Value;
 use std::ffi::OsStr;
@@ -9,7 +10,7 @@ use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The library that `cargo test` built beside this test's executable.
-pub fn library() -> PathBuf {
+pub(crate) fn library() -> PathBuf {
     let test = std::env::current_exe().expect("the test's own path");
     let library = test.parent().expect("a folder").join("libjeshim.so");
     assert!(library.exists(), "{} is missing: cargo builds it before the tests", library.display());
@@ -17,7 +18,7 @@ pub fn library() -> PathBuf {
 }
 
 /// A folder of its own for a test, emptied; it stays for a look after a failure.
-pub fn scratch(name: &str) -> PathBuf {
+pub(crate) fn scratch(name: &str) -> PathBuf {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}-{number}", std::process::id()));
@@ -27,7 +28,7 @@ pub fn scratch(name: &str) -> PathBuf {
 
 /// Compiles `tests/fixtures/NAME` (.c, .cpp or .rs) with the given extra arguments; the path of the result. Without
 /// optimisation unless asked for: a compiler that optimises removes pairs of malloc and free.
-pub fn fixture(name: &str, arguments: &[&str]) -> PathBuf {
+pub(crate) fn fixture(name: &str, arguments: &[&str]) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
     let output = scratch("fixture").join(source.file_stem().expect("a file name"));
     let mut compile = match source.extension().and_then(OsStr::to_str) {
@@ -44,14 +45,14 @@ pub fn fixture(name: &str, arguments: &[&str]) -> PathBuf {
 
 /// A command with the library preloaded, before whatever the test adds; the environment is free of jemalloc's and our
 /// variables.
-pub fn preloaded(program: impl AsRef<OsStr>) -> Command {
+pub(crate) fn preloaded(program: impl AsRef<OsStr>) -> Command {
     let mut command = plain(program);
     command.env("LD_PRELOAD", library());
     command
 }
 
 /// The same without the library.
-pub fn plain(program: impl AsRef<OsStr>) -> Command {
+pub(crate) fn plain(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     for name in ["LD_PRELOAD", "MALLOC_CONF", "JESHIM_REPORT", "JESHIM_CHILDREN", "JESHIM_DEEPBIND"] {
         command.env_remove(name);
@@ -60,7 +61,7 @@ pub fn plain(program: impl AsRef<OsStr>) -> Command {
 }
 
 /// Runs a command to its end and gives its output; fails the test when it did not exit with 0.
-pub fn succeed(command: &mut Command) -> Output {
+pub(crate) fn succeed(command: &mut Command) -> Output {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     assert!(
         output.status.success(),
@@ -73,20 +74,20 @@ pub fn succeed(command: &mut Command) -> Output {
 }
 
 /// Runs a command with the library and a record; its output and that record, of the first process.
-pub fn recorded(command: &mut Command) -> (Output, Value) {
+pub(crate) fn recorded(command: &mut Command) -> (Output, Value) {
     let path = scratch("record").join("record.json");
     let output = command.env("JESHIM_REPORT", &path).output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     (output, record(&path))
 }
 
 /// A proof record.
-pub fn record(path: &Path) -> Value {
+pub(crate) fn record(path: &Path) -> Value {
     let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}\n{text}", path.display()))
 }
 
 /// All records in a folder.
-pub fn records(folder: &Path) -> Vec<Value> {
+pub(crate) fn records(folder: &Path) -> Vec<Value> {
     let mut paths: Vec<PathBuf> =
         std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
     paths.sort();
@@ -94,16 +95,16 @@ pub fn records(folder: &Path) -> Vec<Value> {
 }
 
 /// The small allocations that the library served, from a finished record.
-pub fn small_allocations(record: &Value) -> u64 {
+pub(crate) fn small_allocations(record: &Value) -> u64 {
     record["served"]["small_allocations"].as_u64().unwrap_or_else(|| panic!("not finished: {record:#}"))
 }
 
 /// Standard error as text.
-pub fn stderr(output: &Output) -> String {
+pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// Standard output as text.
-pub fn stdout(output: &Output) -> String {
+pub(crate) fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
