@@ -1,6 +1,6 @@
 //! The next definition of a name after ours, in the order in which the dynamic linker looks names up.
 
-use core::ffi::{CStr, c_char, c_int, c_void};
+use core::ffi::{CStr, c_void};
 use core::num::NonZeroUsize;
 use core::ptr::null_mut;
 use jeshim_platform::binding;
@@ -13,6 +13,7 @@ pub(crate) struct Next {
     libraries: &'static [&'static CStr],
     /// What stands in when nobody has it.
     otherwise: extern "C" fn() -> *mut c_void,
+    /// The definition that everybody sees, once it was found. Others come and go with their plugins.
     found: OnceNonZeroUsize,
 }
 
@@ -25,39 +26,26 @@ impl Next {
         Next { name, libraries, otherwise, found: OnceNonZeroUsize::new() }
     }
 
-    /// The address. Takes the dynamic linker's lock the first time, and may allocate when nobody has the name.
-    pub(crate) fn address(&self) -> usize {
-        let find = || NonZeroUsize::new(self.look_up()).unwrap_or(NonZeroUsize::MIN);
-        self.found.get_or_init(find).get()
-    }
-
-    /// The address for a call from `caller`. When nobody visible to all has the name, the object that calls may have
-    /// its own: a plugin with the C++ runtime linked in calls ours, which comes first, and has the next.
+    /// The address, for a call from `caller`, or from anywhere when that is NULL. Takes the dynamic linker's lock until
+    /// it has found one that everybody sees; may allocate when there is none.
+    ///
+    /// Without one, the object that calls may have its own: a plugin with the C++ runtime linked in calls our operator,
+    /// which comes first, and has the next itself. Another runtime's would throw what it cannot catch.
     pub(crate) fn address_for(&self, caller: *const c_void) -> usize {
-        let address = self.address();
-        if address != self.otherwise as *const () as usize {
-            return address;
+        if let Some(address) = self.found.get() {
+            return address.get();
         }
-        let found = binding::symbol_of_object_at(caller, self.name);
-        if found.is_null() { address } else { found as usize }
+        if let Some(address) = NonZeroUsize::new(binding::next_definition(self.name) as usize) {
+            return self.found.get_or_init(|| address).get();
+        }
+        let own = binding::definition_of_object_at(caller, self.name);
+        let address = if own.is_null() { self.of_known_libraries() } else { own };
+        if address.is_null() { self.otherwise as *const () as usize } else { address as usize }
     }
 
-    fn look_up(&self) -> usize {
-        let address = binding::next_definition(self.name);
-        if !address.is_null() {
-            return address as usize;
-        }
-        for library in self.libraries {
-            // SAFETY: names are C strings; RTLD_NOLOAD loads nothing. The handle is kept: the address is.
-            let address = unsafe {
-                let handle = real_dlopen()(library.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
-                if handle.is_null() { null_mut() } else { libc::dlsym(handle, self.name.as_ptr()) }
-            };
-            if !address.is_null() {
-                return address as usize;
-            }
-        }
-        self.otherwise as *const () as usize
+    fn of_known_libraries(&self) -> *mut c_void {
+        let found = |library: &&CStr| binding::definition_of_library(library, self.name);
+        self.libraries.iter().map(found).find(|address| !address.is_null()).unwrap_or(null_mut())
     }
 }
 
@@ -66,9 +54,4 @@ pub(crate) static DLOPEN: Next = Next::new(c"dlopen", &[], nothing);
 
 extern "C" fn nothing() -> *mut c_void {
     null_mut()
-}
-
-fn real_dlopen() -> unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void {
-    // SAFETY: the address is that of a dlopen, or of `nothing`, which takes no argument and ignores what it gets.
-    unsafe { core::mem::transmute(DLOPEN.address()) }
 }

@@ -233,7 +233,7 @@ macro_rules! operator {
             }
             let next: &'static Next = { let $size = size; $next };
             // SAFETY: an operator with the same signature, or a function that looks at no argument.
-            unsafe { core::mem::transmute::<usize, unsafe extern "C" fn($($t),*) -> Ptr>(next.address())($($p),*) }
+            unsafe { core::mem::transmute::<usize, unsafe extern "C" fn($($t),*) -> Ptr>(next.address_for(core::ptr::null()))($($p),*) }
         }
     };
 }

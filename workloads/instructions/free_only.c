@@ -1,9 +1,9 @@
 /* A thread that only ever frees: free_only SIZE BLOCKS.
  *
- * The main thread allocates; the other frees all of it and never allocates itself. jemalloc keeps such a thread on a
- * slower path, and the library keeps it there for good, because leaving it crashes (see the note on thread exit in the
- * documentation). This says what that costs: in nanoseconds of the thread's own CPU time as printed, or in instructions
- * under callgrind --toggle-collect=turns_free. */
+ * The main thread allocates; the other frees all of it and never allocates itself. jemalloc keeps such a thread on a slow
+ * path for its first frees; a library that mends the crash of jemalloc 5.3.1 at the end of threads may keep it there for
+ * longer (5.3.0 does for good). This says what that costs: in nanoseconds of the thread's own CPU time as printed, or in
+ * instructions under callgrind --toggle-collect='turns_*'. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>

@@ -32,14 +32,24 @@ pub fn resolve(name: &CStr) -> Binding {
 }
 
 /// The definition of `name` that the object around an address has, itself or through the libraries it needs; NULL for
-/// none. Takes the dynamic linker's lock; may allocate.
+/// none, and never our own. Good for as long as that object runs. Takes the dynamic linker's lock; may allocate.
 #[must_use]
-pub fn symbol_of_object_at(address: *const c_void, name: &CStr) -> *mut c_void {
-    let Some(object) = object_at(address.cast_mut()) else { return null_mut() };
-    // SAFETY: both are C strings; RTLD_NOLOAD loads nothing. The handle stays open: the address is used for good.
+pub fn definition_of_object_at(address: *const c_void, name: &CStr) -> *mut c_void {
+    object_at(address.cast_mut()).map_or(null_mut(), |object| definition_of_library(object.path, name))
+}
+
+/// The same for a library, by its name, when it is loaded; good until it is unloaded.
+#[must_use]
+pub fn definition_of_library(library: &CStr, name: &CStr) -> *mut c_void {
+    // SAFETY: both are C strings; RTLD_NOLOAD loads nothing, and closing takes back only what opening counted.
     let found = unsafe {
-        let handle = libc::dlopen(object.path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
-        if handle.is_null() { null_mut() } else { libc::dlsym(handle, name.as_ptr()) }
+        let handle = libc::dlopen(library.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
+        if handle.is_null() {
+            return null_mut();
+        }
+        let found = libc::dlsym(handle, name.as_ptr());
+        libc::dlclose(handle);
+        found
     };
     not_ours(found)
 }
