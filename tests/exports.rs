@@ -53,10 +53,12 @@ fn sized_delete_jumps_to_the_delete_that_the_program_sees() {
 }
 
 #[test]
-fn needs_no_cxx_runtime() {
+fn needs_neither_cxx_runtime_nor_libm() {
     let dynamic = read("readelf", &["--dynamic"]);
     assert!(dynamic.contains("libc.so.6"), "{dynamic}");
-    assert!(!dynamic.contains("libstdc++") && !dynamic.contains("libc++"), "{dynamic}");
+    for library in ["libstdc++", "libc++", "libm.so"] {
+        assert!(!dynamic.contains(library), "{library}: {dynamic}");
+    }
 }
 
 #[test]

@@ -6,6 +6,8 @@ pub mod table;
 mod kernel;
 #[cfg(all(elf, not(test)))]
 mod libc_calls;
+#[cfg(any(elf, test))]
+mod math;
 #[cfg(all(elf, not(test)))]
 mod mutex;
 #[cfg(all(elf, not(test)))]

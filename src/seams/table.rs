@@ -46,6 +46,10 @@ pub const SEAMS: &[Seam] = &[
     // Start.
     seam("_rjem_je_pages_boot", "without a page of address space left, jemalloc writes to MAP_FAILED", "tests/semantics.rs"),
 
+    // Libraries that need not be loaded.
+    seam("log", "libm would be mapped into every process for the heap profiler alone", "tests/exports.rs"),
+    seam("exp", "libm would be mapped into every process for the heap profiler alone", "tests/exports.rs"),
+
     // Threads.
     seam("_rjem_je_tsd_fetch_slow", "a thread past its destructors must not be given full thread data: jemalloc 5.3.1 crashes", "tests/thread_exit.rs"),
 
