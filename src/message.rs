@@ -13,8 +13,12 @@ const LINE: usize = 2048;
 /// Adds what may be anything: cut when it is long, and without control characters, which must not play with the
 /// terminal or break the line.
 fn push_shown(text: &mut Text, bytes: &[u8]) {
+    let mut before = 0;
     for byte in bytes.iter().take(SHOWN) {
-        text.push(&[if byte.is_ascii_control() { b'?' } else { *byte }]);
+        // U+0080 to U+009F are control characters, too, in two bytes of UTF-8.
+        let is_control = byte.is_ascii_control() || before == 0xc2 && (0x80..0xa0).contains(byte);
+        text.push(&[if is_control { b'?' } else { *byte }]);
+        before = *byte;
     }
     if bytes.len() > SHOWN {
         text.push(b"...");

@@ -285,6 +285,7 @@ const INTERPOSABLE: &[&str] = &[
     "munmap",
     "mprotect",
     "madvise",
+    "sbrk",
     "sysconf",
     "getenv",
     "secure_getenv",
@@ -313,7 +314,7 @@ const INTERPOSABLE: &[&str] = &[
 ];
 
 /// Those that jemalloc calls through libc's public name while it holds its init lock.
-const CALLED_UNDER_THE_LOCK: &[&str] = &["sbrk", "pthread_self", "sched_getcpu"];
+const CALLED_UNDER_THE_LOCK: &[&str] = &["pthread_self", "sched_getcpu"];
 
 fn start_while_interposers_allocate(names: &[&str]) {
     let interposer = fixture("preloads_interposer.c", &["-shared", "-fPIC", "-ldl"]);
@@ -365,6 +366,7 @@ const OUR_OWN_WAY: &[&str] = &[
     "munmap",
     "mprotect",
     "madvise",
+    "sbrk",
     "getenv",
     "secure_getenv",
     "dlsym",

@@ -382,6 +382,18 @@ fn a_process_that_replaces_itself_numbers_its_records() {
 }
 
 #[test]
+fn processes_that_begin_at_once_under_one_name_have_a_record_each() {
+    let folder = scratch("at-once");
+    let mut shell = plain("bash");
+    shell.args(["-c", r#"export LD_PRELOAD="$0"; for i in {1..20}; do "$1" allocate "$i" 100 & done; wait"#]);
+    succeed(shell.arg(library()).arg(program()).env("JESHIM_REPORT", folder.join("record.json")));
+    // The shell's forked children have no library: it was started without.
+    let mut counts: Vec<u64> = records(&folder).iter().map(small_allocations).collect();
+    counts.sort_unstable();
+    assert_eq!(counts, (1..=20).collect::<Vec<u64>>());
+}
+
+#[test]
 fn patterns() {
     let folder = scratch("patterns");
     succeed(preloaded(program()).args(["allocate", "1", "100"]).env("JESHIM_REPORT", folder.join("100%%-%e-%p-%p")));
