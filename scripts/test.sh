@@ -57,4 +57,10 @@ scripts/check-macos.sh || status=$?
 
 step "Build and test"
 cargo build --locked --release --workspace
-cargo test --locked --release --workspace --no-fail-fast
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+cargo test --locked --release --workspace --no-fail-fast 2>&1 | tee "$log"
+
+# The sum of what cargo's runners said, one line each.
+awk '/^test result:/ { passed += $4; failed += $6; ignored += $8 }
+    END { printf "\n%d passed, %d failed, %d skipped\n", passed, failed, ignored }' "$log"
