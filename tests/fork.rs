@@ -132,3 +132,11 @@ fn subshells_of_a_real_shell_have_records() {
     assert!(records.iter().filter(|record| record["forked"] == true).count() >= 2, "{}", records.len());
     assert!(records.iter().all(|record| record["bound"]["names"]["malloc"] == true));
 }
+
+#[test]
+fn on_a_small_alternate_stack_with_a_record() {
+    let folder = scratch("fork");
+    let program = fixture("fork_alternate_stack.c", &[]);
+    succeed(preloaded(program).env("JESHIM_REPORT", folder.join("%p.json")).arg("7000"));
+    assert_eq!(records(&folder).len(), 2);
+}

@@ -117,3 +117,8 @@ fn sized_free_is_safe_for_every_block() {
 fn glibcs_second_names_share_the_heap() {
     holds_with_and_without(&fixture("semantics_second_names.c", &[]), &[]);
 }
+
+#[test]
+fn a_program_with_its_own_malloc_family_is_left_to_it() {
+    holds_with_and_without(&fixture("semantics_own_family.c", &[]), &[]);
+}

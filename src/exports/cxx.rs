@@ -7,13 +7,10 @@
 
 use super::Ptr;
 use crate::message;
-use crate::next::Next;
-use core::ffi::{CStr, c_void};
+use crate::next::Operator;
+use core::ffi::c_void;
 use core::ptr::null_mut;
 use tikv_jemalloc_sys as je;
-
-/// Where the operators are when they are visible only to the plugin that brought them.
-const RUNTIMES: &[&CStr] = &[c"libstdc++.so.6", c"libc++.so.1"];
 
 /// Stands in for a nothrow operator that nobody else has.
 extern "C" fn no_memory() -> *mut c_void {
@@ -31,8 +28,8 @@ extern "C" fn cannot_throw() -> *mut c_void {
 
 macro_rules! next {
     ($static:ident = $name:literal / $name32:literal, or $otherwise:ident) => {
-        static $static: Next =
-            Next::new(if cfg!(target_pointer_width = "64") { $name } else { $name32 }, RUNTIMES, $otherwise);
+        static $static: Operator =
+            Operator::new(if cfg!(target_pointer_width = "64") { $name } else { $name32 }, $otherwise);
     };
 }
 next!(NEW = c"_Znwm" / c"_Znwj", or cannot_throw);
@@ -110,7 +107,7 @@ unsafe extern "C" fn allocate_aligned_nothrow(size: usize, alignment: usize) -> 
 
 /// libstdc++ rounds the size of an aligned block up without looking for overflow, and would answer SIZE_MAX with a
 /// few bytes: what no allocator can serve goes to the form without alignment, which fails as it should.
-fn for_size(size: usize, aligned: &'static Next, plain: &'static Next) -> &'static Next {
+fn for_size(size: usize, aligned: &'static Operator, plain: &'static Operator) -> &'static Operator {
     if isize::try_from(size).is_ok() { aligned } else { plain }
 }
 
@@ -217,8 +214,8 @@ macro_rules! operator {
         #[unsafe(naked)]
         pub(super) unsafe extern "C" fn $operator($($p: $t),*) -> Ptr {
             extern "C" fn next($size: usize, caller: *const c_void) -> usize {
-                let next: &'static Next = $next;
-                next.address_for(caller)
+                let next: &'static Operator = $next;
+                next.next_for(caller)
             }
             core::arch::naked_asm!($shape!(), allocate = sym $allocate, next = sym next)
         }
@@ -231,9 +228,9 @@ macro_rules! operator {
             if !ptr.is_null() {
                 return ptr;
             }
-            let next: &'static Next = { let $size = size; $next };
+            let next: &'static Operator = { let $size = size; $next };
             // SAFETY: an operator with the same signature, or a function that looks at no argument.
-            unsafe { core::mem::transmute::<usize, unsafe extern "C" fn($($t),*) -> Ptr>(next.address_for(core::ptr::null()))($($p),*) }
+            unsafe { core::mem::transmute::<usize, unsafe extern "C" fn($($t),*) -> Ptr>(next.next_for(core::ptr::null()))($($p),*) }
         }
     };
 }

@@ -8,7 +8,6 @@
 use super::Ptr;
 use crate::next;
 use core::ffi::{c_char, c_int};
-use core::ptr::null;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// `JESHIM_DEEPBIND=keep`: the flag is passed on as it is.
@@ -38,7 +37,7 @@ extern "C" fn prepare(flags: c_int) -> Call {
         flags &= !libc::RTLD_DEEPBIND;
         CLEARED.fetch_add(1, Ordering::Relaxed);
     }
-    Call { next: next::DLOPEN.address_for(null()), flags: flags as usize }
+    Call { next: next::dlopen(), flags: flags as usize }
 }
 
 /// dlopen(3), without RTLD_DEEPBIND.

@@ -38,11 +38,12 @@ pub(super) unsafe extern "C" fn pvalloc(size: usize) -> Ptr {
     }
 }
 
-/// realloc for `count * size` bytes; when that overflows, the block stays as it is.
+/// realloc for `count * size` bytes; when that overflows, the block stays as it is. The program's own realloc, if it
+/// has one: to replace malloc, calloc, realloc and free is enough by glibc's manual.
 pub(super) unsafe extern "C" fn reallocarray(ptr: Ptr, count: usize, size: usize) -> Ptr {
     match count.checked_mul(size) {
-        // SAFETY: the caller's promise about `ptr` is realloc's.
-        Some(size) => unsafe { je::realloc(ptr, size) },
+        // SAFETY: the caller's promise about `ptr` is realloc's. The name leads to its first definition.
+        Some(size) => unsafe { libc::realloc(ptr, size) },
         None => fail(libc::ENOMEM),
     }
 }

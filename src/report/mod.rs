@@ -30,6 +30,7 @@ struct State {
     body_length: usize,
     record: [u8; RECORD_SIZE],
     path: [u8; path::MAXIMUM],
+    folder: [u8; path::MAXIMUM],
     /// The process that the mapping belongs to.
     pid: u32,
     open: Option<(Mapping, Places)>,
@@ -45,6 +46,7 @@ static STATE: Mutex<State> = Mutex::new(State {
     body_length: 0,
     record: [0; RECORD_SIZE],
     path: [0; path::MAXIMUM],
+    folder: [0; path::MAXIMUM],
     pid: 0,
     open: None,
     before: [Served::NONE; 2],
@@ -93,9 +95,9 @@ impl State {
             return false;
         };
         let mut problem = Errno(libc::ENAMETOOLONG);
-        for attempt in 0..100 {
+        for attempt in 0..1000 {
             let Some(name) = self.template.expand(&mut self.path, self.pid, attempt) else { break };
-            match Mapping::create(name, record.as_bytes()) {
+            match Mapping::create(name, record.as_bytes(), &mut self.folder) {
                 Ok(mapping) => {
                     self.open = Some((mapping, places));
                     return true;

@@ -1,8 +1,8 @@
-//! jemalloc's mutexes: libc's own functions, also where another library interposes the public names.
+//! Making a mutex, without libc: jemalloc does it under its init lock, and another library may have interposed the
+//! names and allocate in them. It makes mutexes of one kind, and no other attribute.
 //!
-//! Mutex profilers do that, and allocate while jemalloc holds its init lock. Making a mutex is answered here: jemalloc
-//! makes adaptive ones, of no other attribute. Locking goes to libc by the second names that glibc has for its own
-//! libraries' use; their version differs by processor.
+//! Locking goes to whoever has the public names. glibc's second names (`__pthread_mutex_lock`) are no way around: the
+//! sanitizers' runtimes define them, too, and lead nowhere.
 
 use super::seam;
 use core::ffi::c_int;
@@ -48,53 +48,4 @@ seam! {
         unsafe { mutex.write(value) };
         0
     }
-}
-
-/// A seam that is a jump to glibc's second name of a function, at the version under which it has been there from the
-/// start. A plain `extern` would ask the linker for a default version, and there is none.
-macro_rules! second_name {
-    ($($name:literal = $second:literal;)*) => {
-        $(core::arch::global_asm!(
-            concat!(".symver jeshim_libc_", $name, ", ", $second, "@", glibc_start!()),
-            concat!(".pushsection .text.__wrap_", $name, ",\"ax\",%progbits"),
-            concat!(".globl __wrap_", $name),
-            concat!(".hidden __wrap_", $name),
-            concat!(".type __wrap_", $name, ",%function"),
-            concat!("__wrap_", $name, ":"),
-            jump_to_libc!($name),
-            concat!(".size __wrap_", $name, ", . - __wrap_", $name),
-            ".popsection",
-        );)*
-    };
-}
-
-#[cfg(target_arch = "x86_64")]
-macro_rules! glibc_start {
-    () => {
-        "GLIBC_2.2.5"
-    };
-}
-#[cfg(target_arch = "aarch64")]
-macro_rules! glibc_start {
-    () => {
-        "GLIBC_2.17"
-    };
-}
-#[cfg(target_arch = "x86_64")]
-macro_rules! jump_to_libc {
-    ($name:literal) => {
-        concat!("jmp qword ptr [rip + jeshim_libc_", $name, "@GOTPCREL]")
-    };
-}
-#[cfg(target_arch = "aarch64")]
-macro_rules! jump_to_libc {
-    ($name:literal) => {
-        concat!("b jeshim_libc_", $name)
-    };
-}
-
-second_name! {
-    "pthread_mutex_lock" = "__pthread_mutex_lock";
-    "pthread_mutex_trylock" = "__pthread_mutex_trylock";
-    "pthread_mutex_unlock" = "__pthread_mutex_unlock";
 }

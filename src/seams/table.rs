@@ -29,9 +29,10 @@ const PRELOADS: &str = "tests/other_preloads.rs";
 /// All seams.
 ///
 /// What jemalloc calls besides, and is left to whoever has the name: pthread_key_create, pthread_setspecific,
-/// pthread_atfork and atexit survive an interposer that allocates (tried, one by one); pthread_self,
-/// sched_getcpu, sigfillset and the like answer from registers and memory, and nobody has reason to allocate in them;
-/// the rest (pthread_create, condition variables, thread names) belongs to the background thread, outside of the lock.
+/// pthread_mutex_lock, pthread_mutex_trylock, pthread_atfork and atexit survive an interposer that allocates (tried, one
+/// by one); pthread_mutex_unlock does not (docs/limits.md); pthread_self, sched_getcpu, sigfillset and the like answer
+/// from registers and memory, and nobody has reason to allocate in them; the rest (pthread_create, condition variables,
+/// thread names) belongs to the background thread, outside of the lock.
 #[rustfmt::skip]
 #[allow(unreachable_pub)]
 pub const SEAMS: &[Seam] = &[
@@ -79,8 +80,5 @@ pub const SEAMS: &[Seam] = &[
     seam("pthread_mutexattr_settype", INTERPOSED, PRELOADS),
     seam("pthread_mutexattr_destroy", INTERPOSED, PRELOADS),
     seam("pthread_mutex_init", INTERPOSED, PRELOADS),
-    seam("pthread_mutex_lock", INTERPOSED, PRELOADS),   // mutex profilers
-    seam("pthread_mutex_trylock", INTERPOSED, PRELOADS),
-    seam("pthread_mutex_unlock", INTERPOSED, PRELOADS),
     seam("dlsym", "jemalloc looks up pthread_create under the init lock; interposed dlsym allocates", PRELOADS),
 ];

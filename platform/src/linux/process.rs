@@ -48,9 +48,11 @@ pub fn now() -> u64 {
     u64::try_from(time.tv_sec).unwrap_or(0)
 }
 
-/// Writes to descriptor 2. Errors mean nothing: the program may have closed it.
+/// Writes to descriptor 2, once: what did not go out then would not later, and a second try at the limit on file sizes
+/// ends the program (SIGXFSZ). Errors mean nothing: the program may have closed it.
 pub fn write_to_stderr(bytes: &[u8]) {
-    let _ = kernel::write_all(2, bytes);
+    // SAFETY: `bytes` is readable for its length.
+    unsafe { kernel::syscall(libc::SYS_write, [2, bytes.as_ptr() as usize, bytes.len(), 0, 0, 0]) };
 }
 
 /// The path of the executable, from /proc; empty where that is not mounted.

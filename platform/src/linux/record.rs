@@ -18,16 +18,17 @@ unsafe impl Send for Mapping {}
 
 impl Mapping {
     /// Creates the file, mode 0600, writes the contents and maps them. An existing file is never touched and a
-    /// symbolic link in the last place never followed. The descriptor is closed again.
+    /// symbolic link in the last place never followed. The descriptor is closed again. `room` is
+    /// for a path, which would be too large for the stack that a handler of signals may have to fork on.
     ///
     /// # Errors
     /// The system's error number; EEXIST for an existing regular file, ELOOP for a symbolic link, EISDIR for a
     /// directory, ENXIO for anything else that has the name. Nothing is left behind.
-    pub fn create(path: &CStr, contents: &[u8]) -> Result<Mapping, Errno> {
+    pub fn create(path: &CStr, contents: &[u8], room: &mut [u8]) -> Result<Mapping, Errno> {
         if !may_write(contents.len()) {
             return Err(Errno(libc::EFBIG));
         }
-        let (fd, named) = match open_unnamed(path) {
+        let (fd, named) = match open_unnamed(path, room) {
             Some(fd) => (fd?, false),
             None => (open_named(path)?, true),
         };
@@ -91,9 +92,8 @@ fn may_write(length: usize) -> bool {
 
 /// Opens a file without a name in the folder of the path, so that the name, once it is there, is that of a whole
 /// record. `None` where that cannot be done: file systems without O_TMPFILE, no /proc to give the name through.
-fn open_unnamed(path: &CStr) -> Option<Result<c_int, Errno>> {
-    let mut buffer = [0; 4096];
-    let mut folder = Text::new(&mut buffer);
+fn open_unnamed(path: &CStr, room: &mut [u8]) -> Option<Result<c_int, Errno>> {
+    let mut folder = Text::new(room);
     let slash = path.to_bytes().iter().rposition(|byte| *byte == b'/')?;
     folder.push(path.to_bytes().get(..=slash)?);
     match kernel::open(folder.as_c_str()?, libc::O_RDWR | libc::O_TMPFILE, 0o600) {

@@ -18,13 +18,14 @@ unsafe impl Send for Mapping {}
 
 impl Mapping {
     /// Creates the file, mode 0600, writes the contents and maps them. An existing file is never touched and a
-    /// symbolic link in the last place never followed. The descriptor is closed again. For a moment the file is empty:
+    /// symbolic link in the last place never followed. The descriptor is closed again. `room` is
+    /// for a path, which would be too large for the stack that a handler of signals may have to fork on. For a moment the file is empty:
     /// macOS has no files without a name, to which one could be given later.
     ///
     /// # Errors
     /// The system's error number; EEXIST for an existing regular file, ELOOP for a symbolic link, EISDIR for a
     /// directory, ENXIO for anything else that has the name. Nothing is left behind.
-    pub fn create(path: &CStr, contents: &[u8]) -> Result<Mapping, Errno> {
+    pub fn create(path: &CStr, contents: &[u8], _room: &mut [u8]) -> Result<Mapping, Errno> {
         if !may_write(contents.len()) {
             return Err(Errno(libc::EFBIG));
         }
