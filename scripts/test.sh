@@ -24,7 +24,7 @@ step "Packages"
 packages=(
     build-essential binutils # the library, and fixtures in C and C++
     shellcheck
-    python3 perl git curl sqlite3 redis-server redis-tools nginx-light memcached libcap2-bin util-linux procps # real programs
+    python3 perl git curl sqlite3 redis-server redis-tools nginx-light memcached prometheus libcap2-bin util-linux procps # real programs
     busybox-static musl-tools                                                                                 # programs that a preload cannot reach
     faketime fakeroot fakechroot eatmydata proxychains4 torsocks libnss-wrapper libsocket-wrapper             # other preloaded libraries
     valgrind                                                                                                  # instruction counts
