@@ -5,6 +5,7 @@
 //!
 //! | module | what it does |
 //! |---|---|
+//! | `about` | what the file says about itself |
 //! | `exports` | the names that programs bind to, from one table; each is one jump |
 //! | `options` | composes jemalloc's option string when jemalloc asks for it |
 //! | [`seams`] | mends jemalloc from outside, through the linker |
@@ -18,6 +19,7 @@
 // are left out there, and much of the rest is then not called.
 #![cfg_attr(test, allow(dead_code))]
 
+mod about;
 mod exports;
 #[cfg(not(test))]
 mod load;

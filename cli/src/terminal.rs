@@ -1,0 +1,43 @@
+//! How facts look on a terminal: colours only there, and not with NO_COLOR (anstream sees to both).
+
+use crate::verdict::Verdict;
+use anstyle::{AnsiColor, Style};
+use std::fmt::Display;
+
+/// Names of things, headings.
+pub const BOLD: Style = Style::new().bold();
+/// What is as it should be.
+pub const GOOD: Style = AnsiColor::Green.on_default().bold();
+/// What asks for a look.
+pub const NOTE: Style = AnsiColor::Yellow.on_default().bold();
+/// What is wrong.
+pub const BAD: Style = AnsiColor::Red.on_default().bold();
+
+/// Text in a style, to print through `anstream`, which takes the style out where no terminal reads it.
+pub fn styled(style: Style, text: impl Display) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+/// The style of a verdict.
+pub fn style_of(verdict: Verdict) -> Style {
+    match verdict {
+        Verdict::Served => GOOD,
+        Verdict::NotServed => BAD,
+        Verdict::InPart | Verdict::CouldNotTell => NOTE,
+    }
+}
+
+/// A path or text of somebody else's, without the control characters that a terminal would obey.
+pub fn printable(text: impl AsRef<std::ffi::OsStr>) -> String {
+    text.as_ref().to_string_lossy().chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
+/// "1 process", "12 processes", "1,234,567 small allocations".
+pub fn count(number: u64, one: &str, more: &str) -> String {
+    format!("{} {}", indicatif::HumanCount(number), if number == 1 { one } else { more })
+}
+
+/// "1.26 MiB".
+pub fn bytes(number: u64) -> String {
+    indicatif::BinaryBytes(number).to_string()
+}

@@ -1,0 +1,15 @@
+//! What the command asks of the system it runs on. One module for each question; below `linux` and `macos` are the
+//! answers, and this is, with `jeshim-platform`, the only place with `cfg(target_os)`.
+
+#[cfg(target_os = "linux")]
+#[path = "linux"]
+mod system {
+    pub mod preload;
+}
+#[cfg(target_os = "macos")]
+#[path = "macos"]
+mod system {
+    pub mod preload;
+}
+
+pub use system::preload;
