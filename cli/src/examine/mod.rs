@@ -1,6 +1,8 @@
 //! What the file of a program tells before it runs: what will be executed in the end, and what stands in the way of a
 //! preloaded library.
 
+pub mod macho;
+
 use crate::library::{Library, Target};
 use serde::Serialize;
 use std::ffi::{OsStr, OsString};
