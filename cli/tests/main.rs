@@ -1,1 +1,3 @@
 //! All tests of the command: one executable, one module a behaviour.
+
+mod macho;

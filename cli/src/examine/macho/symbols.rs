@@ -14,7 +14,11 @@ impl Name {
     /// Whether the name at the beginning of these bytes is the one. The linker's underscore is gone.
     fn begins(self, name: &[u8]) -> bool {
         match self {
-            Name::C(wanted) => name.strip_prefix(wanted.as_bytes()).is_some_and(|rest| rest.first() == Some(&0)),
+            // The first letter turns nearly all of them away.
+            Name::C(wanted) => {
+                name.first() == wanted.as_bytes().first()
+                    && name.strip_prefix(wanted.as_bytes()).is_some_and(|rest| rest.first() == Some(&0))
+            }
             Name::Namespace(wanted) => name.strip_prefix(b"_ZN").is_some_and(|inner| {
                 // Of a function that changes nothing.
                 inner.strip_prefix(b"K").unwrap_or(inner).starts_with(wanted.as_bytes())
@@ -40,9 +44,11 @@ impl<'data> Symbols<'data> {
     /// Which of these are there: with `true` what is defined here, with `false` what is imported.
     pub(super) fn find(&self, wanted: &[Name]) -> Vec<(Name, bool)> {
         let mut found = Vec::new();
+        let (plain, namespaces): (Vec<Name>, Vec<Name>) =
+            wanted.iter().copied().partition(|name| matches!(name, Name::C(_)));
         for (at, is_defined) in &self.symbols {
             let Some([b'_', name @ ..]) = self.names.get(*at as usize..) else { continue };
-            for wanted in wanted {
+            for wanted in if name.starts_with(b"_ZN") { &namespaces } else { &plain } {
                 if wanted.begins(name) && !found.contains(&(*wanted, *is_defined)) {
                     found.push((*wanted, *is_defined));
                 }

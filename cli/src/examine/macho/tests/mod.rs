@@ -353,27 +353,3 @@ fn no_bytes_make_it_panic() {
         }
     }
 }
-
-#[test]
-#[ignore]
-fn dump() {
-    for path in std::env::var("FILES").unwrap().split(':') {
-        let path = std::path::Path::new(path);
-        let data = std::fs::read(path).unwrap();
-        let start = std::time::Instant::now();
-        let (target, obstacles, notes) = super::examine(path, &data[..], None);
-        println!(
-            "== {} {} MB, examined {:?} {:?}",
-            path.display(),
-            data.len() >> 20,
-            start.elapsed(),
-            target.map(|t| t.architecture)
-        );
-        for o in obstacles {
-            println!("  {:?} {}: {}; {}", o.effect, o.id, o.cause, o.remedy);
-        }
-        for n in notes {
-            println!("  note {n}");
-        }
-    }
-}
