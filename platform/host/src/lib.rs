@@ -5,11 +5,16 @@
 #[path = "linux"]
 mod system {
     pub mod preload;
+    pub(crate) mod signals;
 }
 #[cfg(target_os = "macos")]
 #[path = "macos"]
 mod system {
     pub mod preload;
+    pub(crate) mod signals;
 }
+
+pub mod at_start;
+pub mod launch;
 
 pub use system::preload;
