@@ -6,15 +6,18 @@
 mod system {
     pub mod preload;
     pub(crate) mod signals;
+    pub(crate) mod watch;
 }
 #[cfg(target_os = "macos")]
 #[path = "macos"]
 mod system {
     pub mod preload;
     pub(crate) mod signals;
+    pub(crate) mod watch;
 }
 
 pub mod at_start;
 pub mod launch;
+pub mod watch;
 
 pub use system::preload;
