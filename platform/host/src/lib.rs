@@ -5,6 +5,7 @@
 #[path = "linux"]
 mod system {
     pub mod preload;
+    pub(crate) mod process;
     pub(crate) mod signals;
     pub(crate) mod watch;
 }
@@ -12,12 +13,14 @@ mod system {
 #[path = "macos"]
 mod system {
     pub mod preload;
+    pub(crate) mod process;
     pub(crate) mod signals;
     pub(crate) mod watch;
 }
 
 pub mod at_start;
 pub mod launch;
+pub mod process;
 pub mod watch;
 
 pub use system::preload;
