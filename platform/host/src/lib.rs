@@ -4,12 +4,17 @@
 #[cfg(target_os = "linux")]
 #[path = "linux"]
 mod system {
+    pub(crate) mod live_process;
     pub mod preload;
+    mod smaps;
 }
 #[cfg(target_os = "macos")]
 #[path = "macos"]
 mod system {
+    pub(crate) mod live_process;
     pub mod preload;
 }
+
+pub mod live;
 
 pub use system::preload;
