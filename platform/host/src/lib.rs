@@ -6,15 +6,22 @@
 mod system {
     pub(crate) mod live_process;
     pub mod preload;
+    pub(crate) mod signals;
     mod smaps;
+    pub(crate) mod watch;
 }
 #[cfg(target_os = "macos")]
 #[path = "macos"]
 mod system {
     pub(crate) mod live_process;
     pub mod preload;
+    pub(crate) mod signals;
+    pub(crate) mod watch;
 }
 
+pub mod at_start;
+pub mod launch;
 pub mod live;
+pub mod watch;
 
 pub use system::preload;
