@@ -4,14 +4,17 @@
 #[cfg(target_os = "linux")]
 #[path = "linux"]
 mod system {
+    pub(crate) mod live_process;
     pub mod preload;
     pub(crate) mod process;
     pub(crate) mod signals;
+    mod smaps;
     pub(crate) mod watch;
 }
 #[cfg(target_os = "macos")]
 #[path = "macos"]
 mod system {
+    pub(crate) mod live_process;
     pub mod preload;
     pub(crate) mod process;
     pub(crate) mod signals;
@@ -20,6 +23,7 @@ mod system {
 
 pub mod at_start;
 pub mod launch;
+pub mod live;
 pub mod process;
 pub mod watch;
 
