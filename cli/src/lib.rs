@@ -5,6 +5,7 @@
 //! | [`arguments`] | what can be typed |
 //! | [`run`], [`env`], [`check`], [`live`] (`check --pid`), [`doctor`] | one command each |
 //! | [`library`] | where the library is, and what its file says about itself |
+//! | [`elf`] | what an ELF file says about itself |
 //! | [`settings`] | the variables that a program is run with |
 //! | [`examine`] | what the file of a program tells before it runs |
 //! | [`verdict`] | the answer, and its exit status |
@@ -14,6 +15,7 @@
 pub mod arguments;
 pub mod check;
 pub mod doctor;
+pub mod elf;
 pub mod env;
 pub mod examine;
 pub mod library;

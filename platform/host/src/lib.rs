@@ -4,12 +4,15 @@
 #[cfg(target_os = "linux")]
 #[path = "linux"]
 mod system {
+    pub mod executable;
     pub mod preload;
 }
 #[cfg(target_os = "macos")]
 #[path = "macos"]
 mod system {
+    pub mod executable;
     pub mod preload;
 }
 
+pub use system::executable;
 pub use system::preload;
