@@ -4,6 +4,7 @@
 #[cfg(target_os = "linux")]
 #[path = "linux"]
 mod system {
+    pub mod executable;
     pub(crate) mod live_process;
     pub mod preload;
     pub(crate) mod process;
@@ -14,6 +15,7 @@ mod system {
 #[cfg(target_os = "macos")]
 #[path = "macos"]
 mod system {
+    pub mod executable;
     pub(crate) mod live_process;
     pub mod preload;
     pub(crate) mod process;
@@ -27,4 +29,5 @@ pub mod live;
 pub mod process;
 pub mod watch;
 
+pub use system::executable;
 pub use system::preload;
