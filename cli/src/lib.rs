@@ -18,6 +18,7 @@ pub mod env;
 pub mod examine;
 pub mod library;
 pub mod live;
+pub mod options;
 pub mod packaging;
 pub mod run;
 pub mod settings;

@@ -4,12 +4,16 @@
 #[cfg(target_os = "linux")]
 #[path = "linux"]
 mod system {
+    pub(crate) mod machine;
     pub mod preload;
 }
 #[cfg(target_os = "macos")]
 #[path = "macos"]
 mod system {
+    pub(crate) mod machine;
     pub mod preload;
 }
+
+pub mod machine;
 
 pub use system::preload;
