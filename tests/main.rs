@@ -12,6 +12,7 @@ mod fork;
 mod glibc_functions;
 mod jemalloc_own_tests;
 mod life_of_a_process;
+mod live;
 mod never_panics;
 mod options;
 mod other_preloads;

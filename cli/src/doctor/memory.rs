@@ -88,8 +88,10 @@ pub(super) fn map_count(machine: &Machine) -> Finding {
         Err(error) => return Finding::unknown(error),
     };
     let finding = if count < MAPS {
-        Finding::note(format!("vm.max_map_count is {count}, below the usual {MAPS}: malloc fails when a process has as many maps"))
-            .remedy(format!("as root: sysctl vm.max_map_count={MAPS}"))
+        Finding::note(format!(
+            "vm.max_map_count is {count}, below the usual {MAPS}: malloc fails when a process has as many maps"
+        ))
+        .remedy(format!("as root: sysctl vm.max_map_count={MAPS}"))
     } else {
         Finding::ok(format!("vm.max_map_count is {count}"))
     };

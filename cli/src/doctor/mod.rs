@@ -114,11 +114,7 @@ pub fn examine(machine: &Machine) -> Vec<Answer> {
 /// When what was found cannot be written: exit status 125.
 pub fn main(arguments: &crate::arguments::Doctor) -> anyhow::Result<ExitCode> {
     let answers = examine(&Machine::this(arguments.lib.as_deref()));
-    let text = if arguments.json {
-        format!("{:#}\n", show::json(&answers))
-    } else {
-        show::text(&answers)
-    };
+    let text = if arguments.json { format!("{:#}\n", show::json(&answers)) } else { show::text(&answers) };
     match anstream::stdout().write_all(text.as_bytes()) {
         // Whoever reads has read enough (head).
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}

@@ -35,7 +35,8 @@ fn is_allocator(path: &str) -> bool {
 }
 
 fn is_ours(machine: &Machine, path: &str) -> bool {
-    let same_file = |library: &crate::library::Library| Path::new(path).canonicalize().is_ok_and(|it| it == library.path);
+    let same_file =
+        |library: &crate::library::Library| Path::new(path).canonicalize().is_ok_and(|it| it == library.path);
     file_name(path) == jeshim_host::preload::FILE_NAME || machine.library.as_ref().is_ok_and(same_file)
 }
 
@@ -70,7 +71,8 @@ fn exists(machine: &Machine, entry: &str) -> Option<bool> {
     if machine.variable("LD_LIBRARY_PATH").is_some() {
         return None;
     }
-    let in_folders = ["/lib", "/usr/lib", "/lib64", "/usr/lib64"].iter().any(|folder| machine.has(format!("{folder}/{entry}")));
+    let in_folders =
+        ["/lib", "/usr/lib", "/lib64", "/usr/lib64"].iter().any(|folder| machine.has(format!("{folder}/{entry}")));
     Some(in_folders || known_libraries(machine).ok()?.iter().any(|(name, _)| name == entry))
 }
 
@@ -82,8 +84,10 @@ fn judge(machine: &Machine, place: &str, entries: &[&str]) -> Vec<Finding> {
         let shown = printable(entry);
         if exists(machine, entry) == Some(false) {
             findings.push(
-                Finding::problem(format!("{place} names {shown}, which is not there: each program says so as it starts"))
-                    .remedy(format!("take {shown} out of {place}")),
+                Finding::problem(format!(
+                    "{place} names {shown}, which is not there: each program says so as it starts"
+                ))
+                .remedy(format!("take {shown} out of {place}")),
             );
         } else if is_allocator(entry) && ours.is_some_and(|ours| position < ours) {
             findings.push(
@@ -144,7 +148,8 @@ pub(super) fn file(machine: &Machine) -> Finding {
             )));
         }
     }
-    Finding::worst_of(findings, Finding::ok(format!("{LD_SO_PRELOAD} names {}", names(&entries)))).fact("entries", entries)
+    Finding::worst_of(findings, Finding::ok(format!("{LD_SO_PRELOAD} names {}", names(&entries))))
+        .fact("entries", entries)
 }
 
 /// With auditors glibc reserves thread-local storage before it knows of preloaded libraries.
@@ -180,7 +185,9 @@ pub(super) fn other_allocators(machine: &Machine) -> Finding {
         Finding::ok("no other allocator is installed as a library")
     } else {
         let list = printable(found.join(", "));
-        Finding::note(format!("installed: {list}; a program that links with one takes malloc from the preloaded library all the same"))
+        Finding::note(format!(
+            "installed: {list}; a program that links with one takes malloc from the preloaded library all the same"
+        ))
     };
     finding.fact("libraries", found)
 }

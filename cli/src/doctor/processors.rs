@@ -55,9 +55,8 @@ pub(super) fn quota(machine: &Machine) -> Finding {
 
 pub(super) fn arenas(machine: &Machine) -> Finding {
     match machine.trial.recorded("/options/effective/narenas").and_then(|value| value.as_u64()) {
-        Some(arenas) => {
-            Finding::ok(format!("jemalloc makes up to {} here", count(arenas, "arena", "arenas"))).fact("narenas", arenas)
-        }
+        Some(arenas) => Finding::ok(format!("jemalloc makes up to {} here", count(arenas, "arena", "arenas")))
+            .fact("narenas", arenas),
         None => Finding::unknown("no test program said how many arenas jemalloc makes"),
     }
 }

@@ -6,14 +6,21 @@
 mod system {
     pub(crate) mod machine;
     pub mod preload;
+    pub(crate) mod signals;
+    pub(crate) mod watch;
 }
 #[cfg(target_os = "macos")]
 #[path = "macos"]
 mod system {
     pub(crate) mod machine;
     pub mod preload;
+    pub(crate) mod signals;
+    pub(crate) mod watch;
 }
 
+pub mod at_start;
+pub mod launch;
 pub mod machine;
+pub mod watch;
 
 pub use system::preload;

@@ -1,7 +1,7 @@
 //! The machine, and what this process is allowed on it. What has no answer on a system is an error there, of the kind
 //! `Unsupported`.
 
-pub use crate::system::machine::{HAS_PROC, c_library, confinement, limits, memory, page_size, try_perf_event};
+pub use crate::system::machine::{HAS_PROC, c_library, confinement, limits, memory, page_size};
 
 /// Limits of this process (`man 2 getrlimit`), the soft ones: bytes; `None` is unlimited.
 #[derive(Debug, Clone, Copy)]

@@ -67,9 +67,9 @@ pub fn confinement(root: &Path) -> io::Result<Confinement> {
         seccomp: status.seccomp,
         no_new_privileges: status.nonewprivs == Some(1),
         cpus_allowed: status.cpus_allowed_list.map(|ranges| {
-            ranges.iter().fold(0_u32, |sum, (first, last)| {
-                sum.saturating_add(last.saturating_sub(*first).saturating_add(1))
-            })
+            ranges
+                .iter()
+                .fold(0_u32, |sum, (first, last)| sum.saturating_add(last.saturating_sub(*first).saturating_add(1)))
         }),
         may_trace_all: status.capeff & CAP_SYS_PTRACE != 0,
     })
@@ -97,63 +97,4 @@ fn glibc_version() -> Option<CLibrary> {
 /// The size of the kernel's pages, in bytes.
 pub fn page_size() -> u64 {
     rustix::param::page_size() as u64
-}
-
-/// `perf_event_attr` as it was at first (PERF_ATTR_SIZE_VER0); the kernel takes every size since (man 2 perf_event_open).
-#[repr(C)]
-struct PerfEvent {
-    kind: u32,
-    size: u32,
-    config: u64,
-    sample_period: u64,
-    sample_type: u64,
-    read_format: u64,
-    flags: u64,
-    wakeup_events: u32,
-    breakpoint_type: u32,
-    breakpoint_address: u64,
-}
-
-const PERF_TYPE_SOFTWARE: u32 = 1;
-const PERF_COUNT_SW_DUMMY: u64 = 9;
-const PERF_FLAG_FD_CLOEXEC: libc::c_ulong = 8;
-/// disabled, inherit, exclude_kernel, exclude_hv, task: what following a tree of processes needs.
-const FLAGS: u64 = 1 | 1 << 1 | 1 << 5 | 1 << 6 | 1 << 13;
-
-/// Opens, and closes, an event that would follow this process and its children.
-///
-/// # Errors
-/// When the kernel does not allow it: EACCES and EPERM by `kernel.perf_event_paranoid` or a seccomp filter, ENOSYS
-/// where there are none.
-pub fn try_perf_event() -> io::Result<()> {
-    let event = PerfEvent {
-        kind: PERF_TYPE_SOFTWARE,
-        size: size_of::<PerfEvent>() as u32,
-        config: PERF_COUNT_SW_DUMMY,
-        sample_period: 0,
-        sample_type: 0,
-        read_format: 0,
-        flags: FLAGS,
-        wakeup_events: 0,
-        breakpoint_type: 0,
-        breakpoint_address: 0,
-    };
-    let (this_process, any_cpu, no_group) = (0_i32, -1_i32, -1_i32);
-    // SAFETY: `event` is a perf_event_attr of the size that it says, and outlives the call.
-    let descriptor = unsafe {
-        libc::syscall(
-            libc::SYS_perf_event_open,
-            &raw const event,
-            this_process,
-            any_cpu,
-            no_group,
-            PERF_FLAG_FD_CLOEXEC,
-        )
-    };
-    if descriptor < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the descriptor is the one just opened, and nobody else's.
-    unsafe { libc::close(descriptor as libc::c_int) };
-    Ok(())
 }

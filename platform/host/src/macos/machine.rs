@@ -57,11 +57,3 @@ pub fn page_size() -> u64 {
     let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     u64::try_from(size).unwrap_or(0)
 }
-
-/// There are none.
-///
-/// # Errors
-/// Always.
-pub fn try_perf_event() -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
-}
