@@ -65,8 +65,11 @@ fn exists(machine: &Machine, entry: &str) -> Option<bool> {
     if entry.contains('$') {
         return None; // $LIB, $ORIGIN, $PLATFORM
     }
-    if entry.contains('/') {
+    if entry.starts_with('/') {
         return Some(machine.has(entry));
+    }
+    if entry.contains('/') {
+        return Some(Path::new(entry).exists()); // From where the program starts.
     }
     if machine.variable("LD_LIBRARY_PATH").is_some() {
         return None;

@@ -38,10 +38,7 @@ pub(super) fn container(machine: &Machine) -> Finding {
         found = machine.variable("container").map(|name| format!("{}, by its variable 'container'", printable(name)));
     }
     match found {
-        Some(found) => {
-            Finding::ok(format!("in a container ({}): the library has to be inside, too", printable(&found)))
-                .fact("container", true)
-        }
+        Some(found) => Finding::ok(format!("in a container ({})", printable(&found))).fact("container", true),
         None => Finding::ok("no sign of a container").fact("container", false),
     }
 }

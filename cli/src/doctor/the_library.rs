@@ -57,7 +57,7 @@ pub(super) fn readable(machine: &Machine) -> Finding {
                 .remedy(format!("chmod o-w {path}"));
         }
     }
-    Finding::ok("every user can read it and the folders on the way, and none but the owners change it")
+    Finding::ok("every user can read it, and the folders on the way")
 }
 
 pub(super) fn c_library(machine: &Machine) -> Finding {
@@ -119,7 +119,8 @@ pub(super) fn loads(machine: &Machine) -> Finding {
             let path = machine.library.as_ref().map(|library| library.path.clone()).unwrap_or_default();
             let path = path.to_string_lossy();
             if let Some(line) = messages.lines().find(|line| line.contains(&*path) || line.contains(name)) {
-                return Finding::problem(printable(line)).remedy(remedy_for(line));
+                let cause = line.trim_start_matches("ERROR: ").trim_end_matches('.');
+                return Finding::problem(printable(cause)).remedy(remedy_for(line));
             }
             let said = messages.lines().last().map_or(String::new(), |line| format!(": {}", printable(line)));
             match status.signal() {
