@@ -5,6 +5,8 @@
 //! | [`arguments`] | what can be typed |
 //! | [`run`], [`env`], [`check`], [`live`] (`check --pid`), [`doctor`] | one command each |
 //! | [`library`] | where the library is, and what its file says about itself |
+//! | [`presets`], [`options`] | jemalloc's options: sets for a purpose, and the check of what was typed
+//! | [`record`] | what a process on the library wrote about itself
 //! | [`settings`] | the variables that a program is run with |
 //! | [`examine`] | what the file of a program tells before it runs |
 //! | [`verdict`] | the answer, and its exit status |
@@ -20,6 +22,8 @@ pub mod library;
 pub mod live;
 pub mod options;
 pub mod packaging;
+pub mod presets;
+pub mod record;
 pub mod run;
 pub mod settings;
 pub mod terminal;
