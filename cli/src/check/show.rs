@@ -122,10 +122,7 @@ pub fn rows(processes: &Processes, standings: &[Standing]) -> Vec<Row> {
 pub fn ended_in_words(ended: Ended) -> String {
     match ended {
         Ended::Exited(status) => format!("ended with status {status}"),
-        Ended::Killed(signal) => match launch::signal_name(signal) {
-            Some(name) => format!("was ended by signal {signal} ({name})"),
-            None => format!("was ended by signal {signal}"),
-        },
+        Ended::Killed(signal) => format!("was ended by signal {signal} ({})", launch::signal_name(signal)),
     }
 }
 

@@ -33,11 +33,6 @@ impl Ended {
     }
 }
 
-/// The name of a signal without its SIG, as the shell's `kill -l` gives it. `None` for those without a name.
-pub fn signal_name(signal: i32) -> Option<&'static str> {
-    Signal::try_from(signal).ok().map(|signal| signal.as_str().trim_start_matches("SIG"))
-}
-
 /// A signal that came to this process.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arrived {

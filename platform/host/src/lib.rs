@@ -6,6 +6,7 @@
 mod system {
     pub mod executable;
     pub(crate) mod live_process;
+    pub(crate) mod machine;
     pub mod preload;
     pub(crate) mod process;
     pub(crate) mod signals;
@@ -17,6 +18,7 @@ mod system {
 mod system {
     pub mod executable;
     pub(crate) mod live_process;
+    pub(crate) mod machine;
     pub mod preload;
     pub(crate) mod process;
     pub(crate) mod signals;
@@ -26,6 +28,7 @@ mod system {
 pub mod at_start;
 pub mod launch;
 pub mod live;
+pub mod machine;
 pub mod process;
 pub mod watch;
 
