@@ -328,7 +328,7 @@ fn an_early_end_does_not_hide_what_was_served() {
     proof(PYTHON, ["-c", "import os; os._exit(0)"]).is(SERVED, &["of python3"]);
     let killed = proof("bash", ["-c", "kill -9 $$"]);
     killed.is(SERVED, &["of bash (pid "]);
-    assert!(killed.report.contains("It was ended by signal 9 (KILL)\n"), "{}", killed.report);
+    assert!(killed.report.contains("It was ended by signal 9 (SIGKILL)\n"), "{}", killed.report);
     proof(PYTHON, ["-c", "import os; os.abort()"]).is(SERVED, &["of python3"]);
     // Without a block there is nothing to be seen.
     proof(fixture("check_hello.c", &["-DEARLY", "-DSILENT"]), [])
@@ -698,7 +698,7 @@ fn a_server_is_ended_by_ctrl_c_and_then_judged() {
 
 #[test]
 fn ctrl_c_that_kills_the_program_leaves_nothing_behind() {
-    for (signal, name) in [(libc::SIGINT, "INT"), (libc::SIGTERM, "TERM")] {
+    for (signal, name) in [(libc::SIGINT, "SIGINT"), (libc::SIGTERM, "SIGTERM")] {
         let temporary = scratch("check");
         let mut job = Job::start(&temporary, "bash", &["-c", "echo ready; exec sleep 30"]);
         let mut line = String::new();
