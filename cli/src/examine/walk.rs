@@ -56,8 +56,14 @@ impl Walk<'_> {
                     Next::Nothing
                 }
                 Script::Interpreted { interpreter, argument } => {
-                    interpreters += 1;
-                    self.interpreter(&file, &path, &interpreter, argument, &arguments)
+                    // valgrind and xvfb-run are scripts.
+                    match self.wrapped(&file, &arguments)? {
+                        next @ Next::File(..) => next,
+                        _ => {
+                            interpreters += 1;
+                            self.interpreter(&file, &path, &interpreter, argument, &arguments)
+                        }
+                    }
                 }
                 Script::ForShell if executable::may_execute(&file.path) && !self.found.steps.is_empty() => {
                     self.for_shell(&file, &path, &arguments)
