@@ -62,10 +62,9 @@ pub(super) fn search(elf: &Elf, file: &File, known: bool) -> Found {
                     *seen = true;
                 }
             }
-            if seen.iter().filter(|seen| **seen).count() > before {
-                if let Some(allocator) = named(&texts, &seen, known) {
-                    return Found { allocator: Some(allocator), capped: false };
-                }
+            let more = seen.iter().filter(|seen| **seen).count() > before;
+            if let (true, Some(allocator)) = (more, named(&texts, &seen, known)) {
+                return Found { allocator: Some(allocator), capped: false };
             }
             let step = if length > OVERLAP { length - OVERLAP } else { length };
             // The overlap is for what goes on: at the end it would never end.

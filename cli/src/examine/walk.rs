@@ -40,7 +40,7 @@ impl Walk<'_> {
         let mut interpreters = 0;
         for _ in 0..MOST_PROGRAMS {
             let file = open::open(&path, &because, &mut self.found.steps)?;
-            self.from_a_store(&path, &file);
+            self.store(&path, &file);
             let next = match script::read(&file.start) {
                 _ if file.file.is_none() => {
                     self.unreadable(&file);
@@ -74,7 +74,10 @@ impl Walk<'_> {
                 }
             };
             match next {
-                Next::Here => return Ok(program::examine(self, &file)),
+                Next::Here => {
+                    program::examine(self, &file);
+                    return Ok(());
+                }
                 Next::Nothing => return Ok(()),
                 Next::File(next_path, next_arguments, next_because) => {
                     (path, arguments, because) = (next_path, next_arguments, next_because);
@@ -255,7 +258,7 @@ impl Walk<'_> {
     }
 
     /// Links that flatpak and snap make for what they installed.
-    fn from_a_store(&mut self, path: &Path, file: &Opened) {
+    fn store(&mut self, path: &Path, file: &Opened) {
         let path = std::path::absolute(path).unwrap_or(path.to_owned());
         let (id, name) = if path.starts_with("/snap/bin") || path.starts_with("/var/lib/snapd/snap/bin") {
             ("snap", "snap")
