@@ -3,4 +3,5 @@
 mod check;
 mod doctor;
 mod doctor_elsewhere;
+mod examine;
 mod harness;

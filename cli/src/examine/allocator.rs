@@ -34,7 +34,7 @@ pub(super) fn obstacles(
     let maps = elf.imports(|name| name == Name::Maps);
     let searched = match &file.file {
         // Who gets no memory from the kernel has no allocator.
-        Some(open) if exports_malloc || maps => marks::search(elf, open),
+        Some(open) if exports_malloc || maps => marks::search(elf, open, exports_malloc),
         _ => marks::Found::default(),
     };
     if searched.capped && searched.allocator.is_none() {
