@@ -1,1 +1,4 @@
 //! All tests of the command: one executable, one module a behaviour.
+
+mod harness;
+mod pid;
