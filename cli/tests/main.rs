@@ -1,4 +1,7 @@
 //! All tests of the command: one executable, one module a behaviour.
 
+mod check;
+mod doctor;
+mod doctor_elsewhere;
 mod harness;
 mod pid;

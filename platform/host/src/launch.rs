@@ -188,6 +188,17 @@ pub fn end_as(ended: Ended) -> u8 {
     ended.shell_status()
 }
 
+/// "SIGTERM", or the number of a signal without a name.
+pub fn signal_name(number: i32) -> String {
+    Signal::try_from(number).map_or_else(|_| number.to_string(), |signal| signal.as_str().to_owned())
+}
+
+/// Whether a process with this pid exists, of whatever user.
+pub fn is_alive(pid: u32) -> bool {
+    let pid = i32::try_from(pid).map(Pid::from_raw);
+    pid.is_ok_and(|pid| pid.as_raw() > 0 && !matches!(kill(pid, None), Err(nix::errno::Errno::ESRCH)))
+}
+
 /// Every signal but those that a process causes itself, and SIGPIPE, which this process ignores.
 fn forwarded() -> SigSet {
     use Signal::{SIGBUS, SIGFPE, SIGILL, SIGPIPE, SIGSEGV, SIGSYS, SIGTRAP, SIGXCPU, SIGXFSZ};

@@ -4,8 +4,11 @@
 #[cfg(target_os = "linux")]
 #[path = "linux"]
 mod system {
+    pub mod executable;
     pub(crate) mod live_process;
+    pub(crate) mod machine;
     pub mod preload;
+    pub(crate) mod process;
     pub(crate) mod signals;
     mod smaps;
     pub(crate) mod watch;
@@ -13,8 +16,11 @@ mod system {
 #[cfg(target_os = "macos")]
 #[path = "macos"]
 mod system {
+    pub mod executable;
     pub(crate) mod live_process;
+    pub(crate) mod machine;
     pub mod preload;
+    pub(crate) mod process;
     pub(crate) mod signals;
     pub(crate) mod watch;
 }
@@ -22,6 +28,9 @@ mod system {
 pub mod at_start;
 pub mod launch;
 pub mod live;
+pub mod machine;
+pub mod process;
 pub mod watch;
 
+pub use system::executable;
 pub use system::preload;
