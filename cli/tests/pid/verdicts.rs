@@ -84,6 +84,17 @@ fn an_allocator_in_the_program_itself_is_not_taken_for_the_library() {
     assert_eq!(taken(&facts, "/libc.so.6", "malloc")["from"], program.to_str().expect("UTF-8"), "{facts:#}");
 }
 
+/// Such functions are called without a relocation: only the file of the program shows them.
+#[test]
+fn an_allocator_that_the_program_has_compiled_in_takes_a_part() {
+    let own = "void *mi_malloc(size_t n) { return malloc(n); }\nvoid mi_free(void *p) { free(p); }\n\
+        void *mi_heap_new(void) { return 0; }\nint mi_version(void) { return 212; }\n";
+    let source = waits("").replace("int main", &(own.to_owned() + "int main"));
+    let program = compile(&source, &["-Wl,-E"]);
+    let (status, facts) = Live::start(&mut preloaded(&program)).check();
+    assert_eq!((status, &facts["reasons"][0]["id"]), (2, &"own_allocator".into()), "{facts:#}");
+}
+
 #[test]
 fn functions_that_were_not_called_yet_are_not_taken_for_others() {
     let source = waits("if (argc > 5) free(argv);");
