@@ -5,3 +5,4 @@ mod doctor;
 mod doctor_elsewhere;
 mod examine;
 mod harness;
+mod pid;
