@@ -1,1 +1,7 @@
 //! All tests of the command: one executable, one module a behaviour.
+
+mod env;
+mod harness;
+mod run;
+mod run_as_program;
+mod run_stats;
