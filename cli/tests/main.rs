@@ -1,5 +1,8 @@
 //! All tests of the command: one executable, one module a behaviour.
 
+mod check;
+mod doctor;
+mod doctor_elsewhere;
 mod env;
 mod harness;
 mod run;

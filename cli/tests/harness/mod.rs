@@ -1,61 +1,63 @@
-//! What the tests of the command share.
+//! What every test of the command needs: the command, the library, programs compiled for the test.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The command, without variables of the caller's that would change what it does.
-pub fn jeshim() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_jeshim"));
-    for (name, _) in std::env::vars_os() {
-        let name = name.to_string_lossy().into_owned();
-        if ["LD_PRELOAD", "MALLOC_CONF", "NO_COLOR", "CLICOLOR_FORCE"].contains(&name.as_str())
-            || name.starts_with("JESHIM_")
-        {
-            command.env_remove(name);
-        }
+/// The command, in an environment without anything that the library or jemalloc reads.
+pub(crate) fn jeshim() -> Command {
+    plain(env!("CARGO_BIN_EXE_jeshim"))
+}
+
+/// A program in such an environment.
+pub(crate) fn plain(program: impl AsRef<std::ffi::OsStr>) -> Command {
+    let mut command = Command::new(program);
+    for name in ["LD_PRELOAD", "MALLOC_CONF", "JESHIM_REPORT", "JESHIM_CHILDREN", "JESHIM_DEEPBIND"] {
+        command.env_remove(name);
     }
     command
 }
 
-/// The library that cargo has built beside the tests.
-pub fn library() -> PathBuf {
-    let own = std::env::current_exe().expect("the test executable has a path");
-    own.parent().expect("it is in a folder").join("libjeshim.so")
+/// The library that cargo built beside this test's executable.
+pub(crate) fn library() -> PathBuf {
+    let test = std::env::current_exe().expect("the test's own path");
+    let library = test.parent().expect("a folder").join("libjeshim.so");
+    assert!(library.exists(), "{} is missing: cargo builds it before the tests", library.display());
+    library
 }
 
-/// A fresh folder.
-pub fn scratch(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).expect("a scratch folder can be made");
+/// A folder of its own for a test; it stays for a look after a failure.
+pub(crate) fn scratch(name: &str) -> PathBuf {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}-{number}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a scratch folder");
     folder
 }
 
-/// Compiles a C program, given as its text or as the path of its file.
-pub fn compile(source: &str, arguments: &[&str]) -> PathBuf {
-    use std::hash::{DefaultHasher, Hash, Hasher};
-    let mut hasher = DefaultHasher::new();
-    (source, arguments, std::process::id(), std::thread::current().id()).hash(&mut hasher);
-    let folder = scratch(&format!("compiled-{:x}", hasher.finish()));
-    let file = if source.contains('\n') || source.contains('{') {
-        let file = folder.join("program.c");
-        std::fs::write(&file, source).expect("a source can be written");
+/// Compiles a file (a path with .c, .cpp), or the text of a C program, with further arguments; the path of the result.
+pub(crate) fn compile(source: &str, arguments: &[&str]) -> PathBuf {
+    let folder = scratch("compiled");
+    let file = if source.contains('\n') || !Path::new(source).exists() {
+        let file = folder.join("source.c");
+        std::fs::write(&file, source).expect("a source file");
         file
     } else {
         PathBuf::from(source)
     };
-    let program = folder.join("program");
-    let output = Command::new("cc").arg("-o").arg(&program).arg(&file).args(arguments).output().expect("cc runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    program
+    let output = folder.join("program");
+    let compiler = if file.extension().is_some_and(|end| end == "cpp") { "c++" } else { "cc" };
+    let result = Command::new(compiler).arg("-o").arg(&output).arg(&file).args(arguments).output().expect("a compiler");
+    assert!(result.status.success(), "{source}: {}", String::from_utf8_lossy(&result.stderr));
+    output
 }
 
 /// What a command said on standard output.
-pub fn stdout(output: &Output) -> String {
+pub(crate) fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 /// What it said on standard error.
-pub fn stderr(output: &Output) -> String {
+pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
