@@ -6,3 +6,8 @@ mod doctor_elsewhere;
 mod examine;
 mod harness;
 mod pid;
+mod env;
+mod harness;
+mod run;
+mod run_as_program;
+mod run_stats;
