@@ -69,7 +69,6 @@ fn what_cannot_be_read_is_unknown_and_no_problem() {
         .says("huge_pages", State::Unknown, &["could not tell: /sys/kernel/mm/transparent_hugepage/enabled: No such"])
         .says("overcommit", State::Unknown, &["/proc/sys/vm/overcommit_memory"])
         .says("swap", State::Unknown, &["/proc/meminfo"])
-        .says("limit_data", State::Unknown, &["/proc/self/limits"])
         .says("cgroup_cpu", State::Unknown, &["/proc/self/cgroup"])
         .says("kernel", State::Unknown, &["osrelease"]);
 }
@@ -85,7 +84,6 @@ fn nonsense_is_unknown_and_no_problem() {
             "/proc/sys/vm/overcommit_memory",
             "/proc/sys/vm/max_map_count",
             "/proc/meminfo",
-            "/proc/self/limits",
             "/proc/self/status",
             "/proc/self/cgroup",
             "/sys/fs/cgroup/memory.max",
