@@ -16,7 +16,6 @@ mod live;
 mod never_panics;
 mod options;
 mod other_preloads;
-mod prove;
 mod prove_macos;
 mod real_programs;
 mod record;

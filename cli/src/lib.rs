@@ -7,6 +7,7 @@
 //! | [`library`] | where the library is, and what its file says about itself |
 //! | [`presets`], [`options`] | jemalloc's options: sets for a purpose, and the check of what was typed
 //! | [`record`] | what a process on the library wrote about itself
+//! | [`elf`] | what an ELF file says about itself |
 //! | [`settings`] | the variables that a program is run with |
 //! | [`examine`] | what the file of a program tells before it runs |
 //! | [`verdict`] | the answer, and its exit status |
@@ -16,6 +17,7 @@
 pub mod arguments;
 pub mod check;
 pub mod doctor;
+pub mod elf;
 pub mod env;
 pub mod examine;
 pub mod library;

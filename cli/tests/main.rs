@@ -1,1 +1,6 @@
 //! All tests of the command: one executable, one module a behaviour.
+
+mod check;
+mod doctor;
+mod doctor_elsewhere;
+mod harness;

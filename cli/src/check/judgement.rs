@@ -4,6 +4,7 @@ use super::processes::{Image, Processes};
 use super::standing::{Reason, Standing, served_in_words};
 use crate::terminal::{count, printable};
 use crate::verdict::Verdict;
+use std::ffi::OsStr;
 use std::path::Path;
 
 /// What a check came to.
@@ -30,8 +31,9 @@ pub fn name_of(image: &Image) -> String {
     format!("{} (pid {})", printable(program.file_name().unwrap_or(program.as_os_str())), image.pid)
 }
 
-/// Judges the tree. The program that was asked for decides; the others can only take away from "served".
-pub fn judge(processes: &Processes, standings: &[Standing]) -> Judgement {
+/// Judges the tree. The program that was asked for decides; the others can only take away from "served". `file` is what
+/// was asked for, and `typed` how it was typed.
+pub fn judge(processes: &Processes, standings: &[Standing], file: Option<&Path>, typed: &OsStr) -> Judgement {
     let all = || processes.images.iter().zip(standings);
     let counted = || all().filter(|(_, standing)| **standing != Standing::Passing);
     let Some((asked, standing)) = processes.asked().and_then(|index| all().nth(index)) else {
@@ -50,7 +52,11 @@ pub fn judge(processes: &Processes, standings: &[Standing]) -> Judgement {
         counted().filter(|(_, standing)| matches!(standing, Standing::Served | Standing::Part(_))).count() as u64;
     let others_served = served.saturating_sub(u64::from(matches!(standing, Standing::Served | Standing::Part(_))));
     let processes_served = || count(others_served, "process", "processes");
-    let name = name_of(asked);
+    let mut name = name_of(asked);
+    if asked.program.as_deref() != file {
+        let typed = Path::new(typed).file_name().unwrap_or(typed);
+        name = format!("{}, started as {})", name.trim_end_matches(')'), printable(typed));
+    }
     let words = asked.record.as_ref().map(served_in_words).unwrap_or_default();
     let others_are = others().filter(|(_, standing)| matches!(standing, Standing::NotServed(_))).count() as u64;
     match (standing, not_served) {

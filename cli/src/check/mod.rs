@@ -208,6 +208,9 @@ fn report(
     let asked = processes.asked();
     let standings: Vec<Standing> =
         processes.images.iter().enumerate().map(|(index, image)| judge.standing(image, Some(index) == asked)).collect();
+    let file = examination.steps.first().map(|step| step.path.as_path());
+    let typed = arguments.command.first().cloned().unwrap_or_default();
+    let judgement = judgement::judge(processes, &standings, file, &typed);
     let mut notes = Vec::new();
     // What is known of each program, once; that of a shell that only starts others, less so.
     for (image, standing) in processes.images.iter().zip(&standings) {
@@ -223,7 +226,7 @@ fn report(
         notes.push(format!("{running} of the tree run still; --for TIME follows them"));
     }
     Report {
-        judgement: judgement::judge(processes, &standings),
+        judgement,
         ended: Some(show::ended_in_words(ended)),
         library: printable(&library.path),
         file: Some(examination),

@@ -7,7 +7,7 @@ use crate::examine::{Examination, Step};
 use crate::library::Library;
 use crate::terminal::{BAD, BOLD, GOOD, NOTE, bytes, count, printable, style_of, styled};
 use comfy_table::{ContentArrangement, Table, presets};
-use jeshim_host::launch::Ended;
+use jeshim_host::launch::{self, Ended};
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -122,7 +122,7 @@ pub fn rows(processes: &Processes, standings: &[Standing]) -> Vec<Row> {
 pub fn ended_in_words(ended: Ended) -> String {
     match ended {
         Ended::Exited(status) => format!("ended with status {status}"),
-        Ended::Killed(signal) => format!("was ended by signal {signal}"),
+        Ended::Killed(signal) => format!("was ended by signal {signal} ({})", launch::signal_name(signal)),
     }
 }
 

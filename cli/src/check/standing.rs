@@ -6,6 +6,7 @@ use crate::library::Library;
 use crate::record::{Binding, Record};
 use crate::terminal::{count, printable};
 use jeshim_host::launch::Ended;
+use jeshim_host::process;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -136,6 +137,14 @@ impl<'a> Judge<'a> {
                 "leave --no-children out",
             );
         }
+        if image.environment == Some(true) && !process::all_may_read(&self.library.path) {
+            let library = printable(&self.library.path);
+            return Reason::new(
+                "unreadable_library",
+                format!("the user that {name} runs as may not read {library}, or enter a folder on the way to it"),
+                "copy the library to a folder that everybody may read, such as /usr/local/lib, and name it with --lib",
+            );
+        }
         if image.environment == Some(true) {
             return Reason::new(
                 "not_loaded",
@@ -188,7 +197,7 @@ fn uncounted(image: &Image) -> Reason {
 pub fn served_in_words(record: &Record) -> String {
     match &record.served {
         Some(served) => count(served.small_allocations, "small allocation", "small allocations"),
-        None if record.serving == Some(true) => "small allocations, not counted".to_owned(),
+        None if record.serving == Some(true) => "small allocations (not counted)".to_owned(),
         None => String::new(),
     }
 }

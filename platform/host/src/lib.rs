@@ -4,7 +4,9 @@
 #[cfg(target_os = "linux")]
 #[path = "linux"]
 mod system {
+    pub mod executable;
     pub(crate) mod live_process;
+    pub(crate) mod machine;
     pub mod preload;
     pub(crate) mod process;
     pub(crate) mod signals;
@@ -14,7 +16,9 @@ mod system {
 #[cfg(target_os = "macos")]
 #[path = "macos"]
 mod system {
+    pub mod executable;
     pub(crate) mod live_process;
+    pub(crate) mod machine;
     pub mod preload;
     pub(crate) mod process;
     pub(crate) mod signals;
@@ -24,7 +28,9 @@ mod system {
 pub mod at_start;
 pub mod launch;
 pub mod live;
+pub mod machine;
 pub mod process;
 pub mod watch;
 
+pub use system::executable;
 pub use system::preload;

@@ -22,6 +22,12 @@ pub fn make_drop_box(folder: &Path, inside: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether every user may read a file: its own mode, and that of each folder on the way (access control lists aside).
+pub fn all_may_read(file: &Path) -> bool {
+    let mode = |path: &Path| fs::metadata(path).map_or(0, |metadata| metadata.permissions().mode());
+    mode(file) & 0o004 != 0 && file.ancestors().skip(1).all(|folder| mode(folder) & 0o001 != 0)
+}
+
 /// A variable's value in an environment as the kernel keeps it: NAME=VALUE, each ended by NUL.
 pub(crate) fn find_variable(environment: &[u8], name: &str) -> Option<OsString> {
     use std::os::unix::ffi::OsStringExt;

@@ -18,6 +18,11 @@ impl Watch {
         Vec::new()
     }
 
+    /// There is no record of the kernel that could be refused.
+    pub fn refusal(&self) -> Option<&std::io::Error> {
+        None
+    }
+
     /// Never.
     ///
     /// # Errors

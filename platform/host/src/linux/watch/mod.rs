@@ -41,6 +41,14 @@ impl Watch {
         }
     }
 
+    /// Why the kernel's record is not to be had; `None` when it is.
+    pub fn refusal(&self) -> Option<&io::Error> {
+        match &self.0 {
+            Way::Recording(_) => None,
+            Way::Polling(_, error) => Some(error),
+        }
+    }
+
     /// Whether nothing can have been missed; if not, why.
     ///
     /// # Errors
