@@ -12,7 +12,6 @@ mod program;
 mod script;
 mod walk;
 mod wrapper;
-pub mod macho;
 
 use crate::library::{Library, Target};
 use serde::Serialize;

@@ -78,7 +78,11 @@ fn example(name: &str) -> Option<PathBuf> {
         let release = profile.ends_with("release").then_some("--release");
         let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
         let mut build = plain(env!("CARGO"));
-        build.args(["build", "--quiet", "--locked", "--example", name]).args(release).arg("--manifest-path").arg(manifest);
+        build
+            .args(["build", "--quiet", "--locked", "--example", name])
+            .args(release)
+            .arg("--manifest-path")
+            .arg(manifest);
         succeeds(build.env("CARGO_TARGET_DIR", profile.parent()?))?;
     }
     path.exists().then_some(path)

@@ -121,7 +121,12 @@ impl Answer {
         for row in self.report["processes"].as_array().into_iter().flatten() {
             let reason = text(&row["reason"]["cause"]);
             let program = text(&row["program"]);
-            lines.push(format!("    {} {program} {} {}: {reason}", row["pid"], text(&row["standing"]), text(&row["end"])));
+            lines.push(format!(
+                "    {} {program} {} {}: {reason}",
+                row["pid"],
+                text(&row["standing"]),
+                text(&row["end"])
+            ));
         }
         lines.extend(self.stderr.lines().rev().take(4).map(|line| format!("    | {line}")));
         lines.join("\n")
@@ -195,4 +200,3 @@ fn found(name: &str, folder: &Path) -> Option<PathBuf> {
     }
     path().split(':').map(|folder| Path::new(folder).join(name)).find(|path| path.is_file())
 }
-
