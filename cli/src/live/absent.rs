@@ -55,7 +55,7 @@ fn started(process: &Process) -> Reason {
     let Some(environment) = process.environment() else {
         return Reason::new(
             "not_loaded",
-            format!("no library of jeshim is loaded, and the process's environment may not be read to say why"),
+            "no library of jeshim is loaded, and the process's environment may not be read to say why",
             "look again as root",
         );
     };

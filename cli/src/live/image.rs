@@ -225,8 +225,8 @@ impl<'a> Image<'a> {
         self.endian
     }
 
-    /// Whether it is read from its file.
-    pub fn is_from_file(&self) -> bool {
+    /// Whether it is read from its file, where sections are known.
+    pub fn has_sections(&self) -> bool {
         matches!(self.source, Source::File(_))
     }
 }
