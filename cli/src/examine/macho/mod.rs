@@ -5,7 +5,7 @@
 //! | [`container`] | universal files: which pieces there are |
 //! | [`slice`] | a piece's header and load commands |
 //! | [`signature`], [`entitlements`] | its code signature |
-//! | [`heap`] | allocators, sanitizers, Go, interpreters |
+//! | [`heap`], [`symbols`] | allocators, sanitizers, Go, interpreters |
 //! | [`protected`] | the paths of System Integrity Protection |
 //! | [`dylib`] | the library that would be inserted |
 //! | [`refusal`] | what follows from all that |
@@ -21,6 +21,7 @@ mod protected;
 mod refusal;
 mod signature;
 mod slice;
+mod symbols;
 #[cfg(test)]
 mod tests;
 

@@ -2,8 +2,9 @@
 
 use super::Damage;
 use super::container::{Kind, Piece};
-use super::heap::{Heap, Symbols};
+use super::heap::Heap;
 use super::signature::Signature;
+use super::symbols::Symbols;
 use object::read::ReadRef;
 use object::read::macho::{LoadCommandData, LoadCommandVariant, MachHeader, Nlist, Section, Segment};
 use object::{Endianness, macho};
@@ -101,7 +102,7 @@ impl Slice {
                     let at = piece.offset.saturating_add(table.symoff.get(endian).into());
                     let table = data.read_slice_at::<Mach::Nlist>(at, table.nsyms.get(endian) as usize);
                     let table = table.map_err(|()| Damage::new("its symbols are cut off"))?;
-                    symbols = Some(Symbols::new(names, table.iter().map(|symbol| symbol_of(symbol, endian))));
+                    symbols = Some(Symbols::new(names, table.iter().filter_map(|symbol| symbol_of(symbol, endian))));
                 }
                 LoadCommandVariant::LinkeditData(place) if command.cmd() == macho::LC_CODE_SIGNATURE => {
                     if slice.signature.is_some() {
@@ -134,7 +135,8 @@ impl Slice {
     {
         match (section.segment_name(), section.name()) {
             (b"__RESTRICT", b"__restrict") => self.has_restrict_section = true,
-            (_, b"__go_buildinfo") => self.heap.is_go = true,
+            // Its table of functions; the section __go_buildinfo may be left out.
+            (_, b"__gopclntab") => self.heap.is_go = true,
             // In a file with debugging information only, they are announced and not there.
             (b"__TEXT", b"__cstring" | b"__const") if self.file_type == macho::MH_EXECUTE => {
                 let size = section.size(endian).into();
