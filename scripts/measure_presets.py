@@ -74,7 +74,7 @@ def redis(folder):
                 raise Failure("redis-server did not start")
             time.sleep(0.02)
         start = time.monotonic()
-        tests = ("-t", "set,get,lpush,lpop", "-n", "30000", "-r", "30000", "-d", "200", "-q")
+        tests = ("-t", "set,get,lpush,lpop", "-n", "10000", "-r", "10000", "-d", "200", "-q")
         if client("redis-benchmark", "-s", str(socket), *tests).returncode != 0:
             raise Failure("redis-benchmark failed")
         wall = time.monotonic() - start
@@ -108,10 +108,10 @@ def main():
     folder = pathlib.Path(tempfile.mkdtemp(prefix="measure-presets-"))
     built = arguments.programs
     works = {
-        "json-rpc": program(built / "json-rpc", "--scale", "0.2"),
-        "kv-churn": program(built / "kv-churn", "--scale", "0.06"),
-        "io-threads, 4 + 4 threads": program(built / "io-threads", "--threads", "4", "--scale", "3"),
-        "block-build": program(built / "block-build", "--scale", "0.2"),
+        "json-rpc": program(built / "json-rpc", "--scale", "0.1"),
+        "kv-churn": program(built / "kv-churn", "--scale", "0.04"),
+        "io-threads, 4 + 4 threads": program(built / "io-threads", "--threads", "4", "--scale", "1"),
+        "block-build": program(built / "block-build", "--scale", "0.15"),
         "python3, json": program("/usr/bin/python3", ROOT / "workloads/programs/json_loop.py"),
         "redis-server": redis(folder),
         "buffers": program(arguments.requests, "buffers"),

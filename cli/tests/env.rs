@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 /// A path with what the formats have a meaning for: quotes, `$`, `\`, `%` (doubled as in JESHIM_REPORT), and more.
 const HOSTILE: &str = "/tmp/a  b'c\"d$HOME${HOME}$(id)`id`\\e\\n%%p,;#&<x>!*~{}[]|\u{e4}\u{20ac}/r %p.json";
 /// For supervisord, which cannot quote a quote of both kinds.
-const HOSTILE_BUT_QUOTES: &str = "/tmp/a  b'c$HOME${HOME}$(id)`id`\\e\\n%%p%(x)s,;#&<x>!*~{}[]|\u{e4}/r %p.json";
+const HOSTILE_BUT_QUOTES: &str = "/tmp/a  b'c$HOME${HOME}$(id)`id`\\e\\n%%p%%(x)s,;#&<x>!*~{}[]|\u{e4}/r %p.json";
 const CONF: &str = "dirty_decay_ms:1000,bin_shards:1-160:16|129-512:4,prof_prefix:a b";
 
 fn env(format: &str, report: &str) -> Output {
@@ -267,5 +267,16 @@ fn a_service_does_not_get_what_this_shell_has() {
         let text = stdout(&output);
         assert_eq!(text.contains("libm.so.6"), is_kept, "{format}: {text}");
         assert_eq!(text.contains("tcache:false,narenas:2"), is_kept, "{format}: {text}");
+    }
+}
+
+#[test]
+fn the_page_about_deployment_shows_what_the_command_prints() {
+    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/deploy.md")).expect("the page");
+    for format in ["systemd", "docker", "compose", "k8s", "supervisord", "launchd"] {
+        let mut command = jeshim();
+        command.args(["env", "--preset", "low-rss", "--format", format, "--lib"]).arg(library());
+        let text = run(&mut command).replace(&ours(), "/usr/local/lib/libjeshim.so");
+        assert!(page.contains(&format!("\n{text}```\n")), "{format}:\n{text}");
     }
 }

@@ -160,7 +160,7 @@ fn both_stop_and_continue_together() {
 #[test]
 fn records_of_processes_that_still_run_stay() {
     let folder = scratch("stats-daemon");
-    let script = "sleep 60 >/dev/null 2>&1 & echo $!; until grep -q sleep /proc/$!/comm; do :; done; sleep 0.3";
+    let script = "sleep 60 >/dev/null 2>&1 & echo $!; until grep -q sleep /proc/$!/comm; do :; done; sleep 0.3; true";
     let output = stats(&folder, &["bash", "-c", script]).output().expect("runs");
     let said = stderr(&output);
     let sleeping = stdout(&output).trim().parse().expect("a pid");
