@@ -11,6 +11,7 @@
 //! | [`seams`] | mends jemalloc from outside, through the linker |
 //! | `load` | what happens at load: nothing, unless a variable asks for it |
 //! | `report` | the proof record |
+//! | `live` | what can be seen of a process from outside |
 //! | `statistics` | jemalloc's figures |
 //! | `next` | the definition of a name that comes after ours |
 //! | `message` | what is said on stderr, and only when something is wrong |
@@ -21,6 +22,8 @@
 
 mod about;
 mod exports;
+#[cfg(elf)]
+mod live;
 #[cfg(not(test))]
 mod load;
 mod message;

@@ -95,6 +95,12 @@ pub(crate) fn arenas() -> usize {
     read::<u32>(c"arenas.narenas").unwrap_or(0) as usize
 }
 
+/// Gives the blocks in the calling thread's cache back to their arenas.
+pub(crate) fn empty_cache() {
+    // A thread without a cache answers with an error: there is then nothing to empty.
+    order(c"thread.tcache.flush");
+}
+
 /// Gives back to the system all pages that hold no block, after emptying the calling thread's cache. Whether pages
 /// were given back.
 pub(crate) fn purge() -> bool {
@@ -105,8 +111,7 @@ pub(crate) fn purge() -> bool {
         pages(b".dirty_purged") + pages(b".muzzy_purged")
     };
     let before = purged();
-    // A thread without a cache answers with an error: there is then nothing to empty.
-    order(c"thread.tcache.flush");
+    empty_cache();
     named(b"arena.", ALL_ARENAS, b".purge", |name| Some(order(name)));
     purged() > before
 }

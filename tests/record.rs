@@ -261,6 +261,41 @@ fn a_shell_that_skips_exit_handlers_has_the_first_part() {
     assert_eq!((finished(&record), &record["bound"]["names"]["malloc"]), (false, &Value::Bool(true)), "{record:#}");
 }
 
+/// What needs no exit: the record says at once that small blocks are served.
+#[test]
+fn that_it_serves_is_noted_whatever_the_end() {
+    let python = |code: &str| recorded(preloaded("/usr/bin/python3").args(["-c", code])).1;
+    for code in ["import os; os._exit(0)", "import os; os.kill(os.getpid(), 9)", "import os; os.abort()"] {
+        let record = python(code);
+        assert_eq!((finished(&record), &record["serving"]), (false, &Value::Bool(true)), "{code}: {record:#}");
+    }
+    let (_, dash) = recorded(preloaded("/bin/dash").args(["-c", "x=1"]));
+    assert_eq!(dash["serving"], true, "{dash:#}");
+    let (_, replaced) = recorded(preloaded("/bin/dash").args(["-c", "exec /usr/bin/env -i /bin/true"]));
+    assert_eq!(replaced["serving"], true, "{replaced:#}");
+    let (_, without_cache) = recorded(preloaded("/bin/dash").args(["-c", "x=1"]).env("MALLOC_CONF", "tcache:false"));
+    assert_eq!(without_cache["serving"], true, "{without_cache:#}");
+}
+
+#[test]
+fn a_program_that_asks_for_no_small_block_is_not_said_to_be_served() {
+    let (_, record) = recorded(&mut preloaded(fixture("record_nothing.c", &[])));
+    assert_eq!((number(&record, "small_allocations"), &record["serving"]), (0, &Value::Bool(false)), "{record:#}");
+}
+
+/// A child that was forked is served when it asks itself.
+#[test]
+fn a_forked_child_is_not_served_by_what_its_parent_has_had() {
+    let folder = scratch("record");
+    let code = "import os\nif os.fork() == 0: os._exit(0)\nos.wait()\nif os.fork() == 0: x = [bytearray(600) for i in range(5000)]; os._exit(0)\nos.wait()";
+    succeed(preloaded("/usr/bin/python3").args(["-c", code]).env("JESHIM_REPORT", folder.join("%p")));
+    let mut children: Vec<Value> = records(&folder).into_iter().filter(|record| record["forked"] == true).collect();
+    children.sort_by_key(|record| record["pid"].as_u64());
+    let serving: Vec<&Value> = children.iter().map(|record| &record["serving"]).collect();
+    assert_eq!(serving.len(), 2, "{children:#?}");
+    assert_eq!(serving[1], true, "{children:#?}");
+}
+
 /// Runs the program to a point, lets `meanwhile` change the file, and lets it end.
 fn changed_meanwhile(meanwhile: impl FnOnce(&Path)) -> PathBuf {
     let path = scratch("meanwhile").join("record.json");

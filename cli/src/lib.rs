@@ -5,6 +5,9 @@
 //! | [`arguments`] | what can be typed |
 //! | [`run`], [`env`], [`check`], [`live`] (`check --pid`), [`doctor`] | one command each |
 //! | [`library`] | where the library is, and what its file says about itself |
+//! | [`presets`], [`options`] | jemalloc's options: sets for a purpose, and the check of what was typed
+//! | [`record`] | what a process on the library wrote about itself
+//! | [`elf`] | what an ELF file says about itself |
 //! | [`settings`] | the variables that a program is run with |
 //! | [`examine`] | what the file of a program tells before it runs |
 //! | [`verdict`] | the answer, and its exit status |
@@ -14,11 +17,15 @@
 pub mod arguments;
 pub mod check;
 pub mod doctor;
+pub mod elf;
 pub mod env;
 pub mod examine;
 pub mod library;
 pub mod live;
+pub mod options;
 pub mod packaging;
+pub mod presets;
+pub mod record;
 pub mod run;
 pub mod settings;
 pub mod terminal;

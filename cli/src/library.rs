@@ -1,5 +1,6 @@
 //! The library: where it is, and what its file says about itself.
 
+use crate::elf::Elf;
 use object::read::{ReadCache, ReadRef};
 use object::{Architecture, Endianness, Object, ObjectSection};
 use std::path::{Path, PathBuf};
@@ -160,26 +161,20 @@ impl Library {
 impl Target {
     /// For which programs an object file is, from its headers, its needed libraries and its symbols' versions.
     pub fn of<'data, R: ReadRef<'data>>(object: &object::File<'data, R>) -> Target {
-        let system = match object.format() {
-            object::BinaryFormat::MachO => System::MacOs,
-            _ => elf_system(object),
+        let elf = match object {
+            object::File::Elf32(file) => Elf::read(file.data()).ok(),
+            object::File::Elf64(file) => Elf::read(file.data()).ok(),
+            _ => None,
         };
-        Target {
-            system,
+        elf.map(|elf| elf.target()).unwrap_or_else(|| Target {
+            system: match object.format() {
+                object::BinaryFormat::MachO => System::MacOs,
+                _ => System::OtherElf(String::new()),
+            },
             architecture: object.architecture(),
             sub_architecture: object.sub_architecture().map(|sub| format!("{sub:?}")),
             bits: if object.is_64() { 64 } else { 32 },
             endianness: object.endianness(),
-        }
+        })
     }
-}
-
-/// The C library of an ELF file, by the libraries that it needs.
-fn elf_system<'data, R: ReadRef<'data>>(object: &object::File<'data, R>) -> System {
-    let imports = object.imports().unwrap_or_default();
-    let libraries = || imports.iter().map(|import| String::from_utf8_lossy(import.library()).into_owned());
-    if libraries().any(|name| name == "libc.so.6" || name == "libc.so.6.1") {
-        return System::Glibc(None);
-    }
-    System::OtherElf(libraries().next().unwrap_or_default())
 }

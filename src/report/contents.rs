@@ -14,9 +14,11 @@ pub(super) const SERVED_SIZE: usize = 1536;
 /// Room for a whole record.
 pub(super) const RECORD_SIZE: usize = BODY_SIZE + SERVED_SIZE + 8 * 1024;
 
-/// Where in the file two values stand that are replaced at exit.
+/// Where in the file the values stand that are replaced later.
 #[derive(Clone, Copy)]
 pub(super) struct Places {
+    /// `false`, to become `true `.
+    pub(super) serving: usize,
     /// `false`, to become `true `.
     pub(super) finished: usize,
     /// `null` and spaces, to become an object.
@@ -51,6 +53,8 @@ pub(super) fn write_record(text: &mut Text, body: &[u8], pid: u32, forked: bool,
     json.number("record", 1);
     json.raw("finished", b"false");
     let finished = json.length() - b"false".len();
+    json.raw("serving", b"false");
+    let serving = json.length() - b"false".len();
     json.number("pid", u64::from(pid));
     json.number("parent_pid", u64::from(process::parent_pid()));
     json.boolean("forked", forked);
@@ -64,7 +68,7 @@ pub(super) fn write_record(text: &mut Text, body: &[u8], pid: u32, forked: bool,
         text.push(b" ");
     }
     text.push(b"\n}\n");
-    text.is_complete().then_some(Places { finished, served })
+    text.is_complete().then_some(Places { finished, serving, served })
 }
 
 /// Writes the value of `served`; whether it fits the room that the record has for it.

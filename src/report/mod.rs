@@ -6,7 +6,8 @@
 //!
 //! The file is written when the library is loaded, with room for what is known at exit, and completed through a
 //! shared mapping: closed descriptors, a chroot and a full disk do not hinder that. A process that ends by `_exit` or
-//! a signal leaves the first part, which says that it is unfinished.
+//! a signal leaves the first part, which says that it is unfinished; but whether jemalloc began to serve is noted at
+//! the moment when it does.
 
 mod contents;
 mod json;
@@ -14,8 +15,9 @@ mod path;
 
 use crate::exports::deepbind;
 use crate::message;
-use crate::statistics::Served;
+use crate::statistics::{self, Served};
 use contents::{BODY_SIZE, Places, RECORD_SIZE, SERVED_SIZE};
+use core::sync::atomic::{AtomicBool, Ordering};
 use jeshim_platform::record::Mapping;
 use jeshim_platform::text::Text;
 use jeshim_platform::{Errno, process};
@@ -52,6 +54,9 @@ static STATE: Mutex<State> = Mutex::new(State {
     before: [Served::NONE; 2],
 });
 
+/// Whether the record waits for the first small block.
+static WAITING: AtomicBool = AtomicBool::new(false);
+
 /// Writes the record of this process, and sees to that of its forked children and to the end.
 pub(crate) fn begin(path: &[u8]) {
     let Some(mut state) = STATE.try_lock() else { return };
@@ -69,6 +74,9 @@ pub(crate) fn begin(path: &[u8]) {
     // What looking up names may have allocated is not the program's.
     let now = Served::now();
     state.before = [now[0].since(start[0]), now[1].since(start[1])];
+    // The loader has allocated by now. The program's own first block is to be seen, so it must not come from the cache.
+    statistics::empty_cache();
+    WAITING.store(true, Ordering::Relaxed);
     // SAFETY: both functions stay, since the library is never unloaded. A failure, for lack of memory, leaves the
     // record unfinished.
     unsafe {
@@ -122,7 +130,29 @@ unsafe extern "C" fn in_forked_child() {
     let Some((parents, _)) = state.open.take() else { return };
     parents.unmap();
     state.before = Served::now();
-    state.create(true);
+    let created = state.create(true);
+    WAITING.store(created, Ordering::Relaxed);
+}
+
+/// jemalloc hands out small blocks, by its slow path. The first time this is noted in the record, at once: a process
+/// that ends by `_exit`, by a signal or by exec has proven it all the same. After that it costs a look at a variable.
+pub(crate) fn serves() {
+    if WAITING.load(Ordering::Relaxed) {
+        note_serving();
+    }
+}
+
+#[cold]
+fn note_serving() {
+    let Some(state) = STATE.try_lock() else { return };
+    WAITING.store(false, Ordering::Relaxed);
+    // A child of vfork or of a raw clone has nothing to say in its parent's record.
+    if state.pid != process::pid() {
+        return;
+    }
+    if let Some((mapping, places)) = &state.open {
+        let _ = mapping.write(places.serving, b"true ");
+    }
 }
 
 /// At exit: what was served.

@@ -7,6 +7,7 @@
 //! rely on is kept.
 
 use super::seam;
+use crate::live;
 use core::ffi::{c_char, c_int, c_long, c_void};
 use jeshim_platform::kernel::{self, minus_one};
 use jeshim_platform::vdso;
@@ -39,7 +40,6 @@ direct! {
     getpid() -> c_int = libc::SYS_getpid, [0];
     sched_setaffinity(pid: c_int, size: usize, mask: *const c_void) -> c_int = libc::SYS_sched_setaffinity, [pid, size, mask];
     sched_yield() -> c_int = libc::SYS_sched_yield, [0];
-    munmap(address: *mut c_void, length: usize) -> c_int = libc::SYS_munmap, [address, length];
     mprotect(address: *mut c_void, length: usize, protection: c_int) -> c_int = libc::SYS_mprotect, [address, length, protection];
     madvise(address: *mut c_void, length: usize, advice: c_int) -> c_int = libc::SYS_madvise, [address, length, advice];
     // These end in "..." in C. Where the mode was not given it reads as garbage, and open(2) looks at it only when it
@@ -83,7 +83,19 @@ seam! {
         let (number, offset) = (libc::SYS_mmap2, offset >> 12);
         // SAFETY: the system call's contract is the function's, and jemalloc keeps that. MAP_FAILED is -1.
         let answer = unsafe { kernel::syscall(number, arguments!(address, length, protection, flags, fd, offset)) };
+        if kernel::checked(answer).is_ok() {
+            live::mapped(answer as usize, length);
+        }
         minus_one(answer) as *mut c_void
+    }
+}
+
+seam! {
+    munmap(address: *mut c_void, length: usize) -> c_int {
+        // Before the call: after it the addresses may already be somebody else's.
+        live::unmapped(address as usize, length);
+        // SAFETY: the system call's contract is the function's, and jemalloc keeps that.
+        minus_one(unsafe { kernel::syscall(libc::SYS_munmap, arguments!(address, length)) }) as c_int
     }
 }
 

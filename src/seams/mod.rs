@@ -3,6 +3,8 @@
 pub mod table;
 
 #[cfg(all(elf, not(test)))]
+mod fills;
+#[cfg(all(elf, not(test)))]
 mod kernel;
 #[cfg(all(elf, not(test)))]
 mod libc_calls;

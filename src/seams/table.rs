@@ -54,6 +54,10 @@ pub const SEAMS: &[Seam] = &[
     // Threads.
     seam("_rjem_je_tsd_fetch_slow", "a thread past its destructors must not be given full thread data: jemalloc 5.3.1 crashes", "tests/thread_exit.rs"),
 
+    // Evidence.
+    seam("_rjem_je_tcache_alloc_small_hard", "shows that small blocks are served, also of a process that never exits or dies", "tests/record.rs"),
+    seam("_rjem_je_arena_malloc_hard", "the same for threads without a cache", "tests/record.rs"),
+
     // Not gettimeofday: only the background thread's sleep asks, outside of the lock, and pthread_cond_timedwait has to
     // be told the time by the same clock, libfaketime's if that is there.
 
@@ -67,8 +71,8 @@ pub const SEAMS: &[Seam] = &[
     seam("sched_getaffinity", INTERPOSED, PRELOADS),
     seam("sched_setaffinity", INTERPOSED, PRELOADS),
     seam("sched_yield", INTERPOSED, PRELOADS),
-    seam("mmap", ERRNO, "tests/semantics.rs"),
-    seam("munmap", ERRNO, "tests/semantics.rs"),
+    seam("mmap", ERRNO, "tests/semantics.rs"),          // and noted: tests/live.rs
+    seam("munmap", ERRNO, "tests/semantics.rs"),        // and noted: tests/live.rs
     seam("mprotect", ERRNO, "tests/semantics.rs"),
     seam("madvise", ERRNO, "tests/semantics.rs"),
 

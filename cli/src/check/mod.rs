@@ -1,15 +1,280 @@
-//! `jeshim check`.
+//! `jeshim check`: runs a command on the library, watches what becomes of it, reads what each process wrote about itself,
+//! and judges. `--file` stops before running, and `--pid` (module [`crate::live`]) looks at what runs already.
 
-use crate::live;
-use std::process::ExitCode;
+pub mod judgement;
+pub mod processes;
+pub mod show;
+pub mod standing;
+
+use crate::arguments::Check;
+use crate::examine::{self, Effect, Examination, ExamineError, Surroundings};
+use crate::library::Library;
+use crate::terminal::{count, printable};
+use crate::verdict::{NOT_EXECUTABLE, NOT_FOUND, Verdict};
+use crate::{live, settings};
+use anyhow::{Context, bail};
+use indicatif::ProgressBar;
+use jeshim_host::launch::{self, Ended};
+use jeshim_host::watch::Watch;
+use jeshim_host::{preload, process};
+use judgement::Judgement;
+use processes::Processes;
+use show::Report;
+use standing::{Judge, Reason, Standing};
+use std::ffi::OsString;
+use std::io::Write;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+/// How often the tree is looked at: the kernel keeps some thousand events in between.
+const INTERVAL: Duration = Duration::from_millis(10);
 
 /// Runs the command.
 ///
 /// # Errors
 /// When it cannot do its work: exit status 125.
-pub fn main(arguments: &crate::arguments::Check) -> anyhow::Result<ExitCode> {
+pub fn main(arguments: &Check) -> anyhow::Result<ExitCode> {
+    if arguments.settings.report.is_some() {
+        bail!("--report cannot be used with check, which has records of its own; use jeshim run --report");
+    }
     if let Some(pid) = arguments.pid {
         return live::main(arguments, pid);
     }
-    todo!()
+    let library = Library::find(arguments.settings.lib.as_deref())?;
+    let variables = std::env::vars_os().collect();
+    let around = Surroundings { library: Some(&library), variables };
+    let (examination, command) = match (&arguments.file, arguments.command.split_first()) {
+        (Some(file), _) => (examine::file(file, &around), None),
+        (None, Some((program, rest))) => (examine::command(program, rest, &around), Some((program, rest))),
+        (None, None) => bail!("nothing to check; name a command, --pid or --file (jeshim check --help)"),
+    };
+    let examination = match examination {
+        Ok(examination) => examination,
+        Err(error) => return cannot_examine(&error, arguments, command.is_some()),
+    };
+    let report = match command {
+        None => Report::of_file(judge_file(&examination), &library, examination),
+        Some((program, rest)) => {
+            match examination.obstacles.iter().find(|obstacle| obstacle.effect == Effect::Breaks) {
+                Some(obstacle) => {
+                    let mut reason = Reason::of(obstacle);
+                    reason.cause.push_str("; it was not run");
+                    Report::of_file(Judgement::new(Verdict::NotServed, &reason), &library, examination)
+                }
+                None => match run(arguments, program, rest, &library, examination)? {
+                    Ok(report) => report,
+                    Err(status) => return Ok(status),
+                },
+            }
+        }
+    };
+    print(&report, arguments)?;
+    Ok(ExitCode::from(report.judgement.verdict.status()))
+}
+
+fn cannot_examine(error: &ExamineError, arguments: &Check, is_command: bool) -> anyhow::Result<ExitCode> {
+    match error {
+        ExamineError::NotFound(_) | ExamineError::NotExecutable { .. } if is_command => {
+            anstream::eprintln!("{} {error}", crate::terminal::styled(crate::terminal::BAD, "NOT STARTED:"));
+            let is_missing = matches!(error, ExamineError::NotFound(_));
+            Ok(ExitCode::from(if is_missing { NOT_FOUND } else { NOT_EXECUTABLE }))
+        }
+        _ => {
+            let judgement = Judgement { verdict: Verdict::CouldNotTell, cause: error.to_string(), remedy: None };
+            let report = Report {
+                judgement,
+                ended: None,
+                library: String::new(),
+                file: None,
+                processes: Vec::new(),
+                may_have_missed: None,
+                notes: Vec::new(),
+            };
+            print(&report, arguments)?;
+            Ok(ExitCode::from(Verdict::CouldNotTell.status()))
+        }
+    }
+}
+
+/// What can be said from files alone: never "served", since nothing was seen to be.
+fn judge_file(examination: &Examination) -> Judgement {
+    let name = examination.steps.last().map_or_else(String::new, |step| printable(&step.path));
+    let Some(obstacle) = examination.obstacles.iter().min_by_key(|obstacle| obstacle.effect) else {
+        return Judgement {
+            verdict: Verdict::CouldNotTell,
+            cause: format!("nothing in the file of {name} stands in the way; only a run proves that it is served"),
+            remedy: Some(format!("run it: jeshim check -- {name}")),
+        };
+    };
+    let verdict = match obstacle.effect {
+        Effect::Breaks | Effect::Prevents => Verdict::NotServed,
+        Effect::Part => Verdict::InPart,
+        Effect::Unsure => Verdict::CouldNotTell,
+    };
+    Judgement::new(verdict, &Reason::of(obstacle))
+}
+
+/// Runs the command and gives the report, or the status to exit with when it could not be started.
+fn run(
+    arguments: &Check,
+    program: &OsString,
+    rest: &[OsString],
+    library: &Library,
+    examination: Examination,
+) -> anyhow::Result<Result<Report, ExitCode>> {
+    let folder = Records::new()?;
+    let mut asked = arguments.settings.clone();
+    asked.report = Some(folder.template());
+    let settings = settings::compose(&asked, library)?;
+    for warning in &settings.warnings {
+        anstream::eprintln!("{} {warning}", crate::terminal::styled(crate::terminal::NOTE, "jeshim:"));
+    }
+    let mut command = Command::new(program);
+    command.args(rest).envs(settings.variables.iter().map(|(name, value)| (name, value)));
+    if arguments.json && arguments.output.is_none() {
+        // Standard output is for the facts then.
+        command.stdout(Stdio::from(std::io::stderr()));
+    }
+    let mut watch = Watch::begin(&library.path);
+    let mut child = match launch::start(&mut command) {
+        Ok(child) => child,
+        Err(error) => {
+            let name = printable(program);
+            anstream::eprintln!(
+                "{} {name} could not be executed: {error}",
+                crate::terminal::styled(crate::terminal::BAD, "NOT STARTED:")
+            );
+            return Ok(Err(ExitCode::from(if error.kind() == std::io::ErrorKind::NotFound {
+                NOT_FOUND
+            } else {
+                NOT_EXECUTABLE
+            })));
+        }
+    };
+    let mut processes = Processes::new(child.pid());
+    let environment = |pid: u32| {
+        let preload = process::variable(pid, preload::VARIABLE)?;
+        Some(preload.is_some_and(|preload| names(&preload, &library.path)))
+    };
+    let ended = loop {
+        let ended = child.wait_for(INTERVAL).context("the program cannot be waited for")?;
+        processes.take(watch.events(child.pid()), environment);
+        if let Some(ended) = ended {
+            break ended;
+        }
+    };
+    processes.root_ended(ended);
+    follow(arguments.follow, &mut processes, &mut watch, environment);
+    processes.assign(processes::records(&folder.records()));
+    Ok(Ok(report(arguments, &processes, library, examination, ended, watch.is_exact().err())))
+}
+
+fn names(preload: &OsString, library: &Path) -> bool {
+    preload.to_string_lossy().split([':', ' ']).any(|entry| Path::new(entry) == library)
+}
+
+/// Waits for what the program has left running.
+fn follow(
+    patience: Duration,
+    processes: &mut Processes,
+    watch: &mut Watch,
+    environment: impl Fn(u32) -> Option<bool> + Copy,
+) {
+    let until = Instant::now().checked_add(patience);
+    let progress = ProgressBar::new_spinner();
+    let mut left = patience;
+    while processes.running() > 0 && !left.is_zero() {
+        let running = count(processes.running() as u64, "process", "processes");
+        progress.set_message(format!("following {running}, {} s left", left.as_secs().saturating_add(1)));
+        progress.tick();
+        std::thread::sleep(INTERVAL.min(left));
+        processes.take(watch.events(processes.root), environment);
+        left = until.map_or(patience, |until| until.saturating_duration_since(Instant::now()));
+    }
+    progress.finish_and_clear();
+}
+
+fn report(
+    arguments: &Check,
+    processes: &Processes,
+    library: &Library,
+    examination: Examination,
+    ended: Ended,
+    may_have_missed: Option<String>,
+) -> Report {
+    let mut judge = Judge::new(library, &examination, arguments.settings.no_children);
+    let asked = processes.asked();
+    let standings: Vec<Standing> =
+        processes.images.iter().enumerate().map(|(index, image)| judge.standing(image, Some(index) == asked)).collect();
+    let file = examination.steps.first().map(|step| step.path.as_path());
+    let typed = arguments.command.first().cloned().unwrap_or_default();
+    let judgement = judgement::judge(processes, &standings, file, &typed);
+    let mut notes = Vec::new();
+    // What is known of each program, once; that of a shell that only starts others, less so.
+    for (image, standing) in processes.images.iter().zip(&standings) {
+        if matches!(standing, Standing::Served | Standing::Part(_) | Standing::Unknown(_))
+            && let Some(file) = image.program.as_deref().and_then(|program| judge.file(program))
+        {
+            let new = file.notes.iter().filter(|note| !notes.contains(*note)).cloned().collect::<Vec<_>>();
+            notes.extend(new);
+        }
+    }
+    if processes.running() > 0 {
+        let running = count(processes.running() as u64, "process", "processes");
+        notes.push(format!("{running} of the tree run still; --for TIME follows them"));
+    }
+    Report {
+        judgement,
+        ended: Some(show::ended_in_words(ended)),
+        library: printable(&library.path),
+        file: Some(examination),
+        processes: show::rows(processes, &standings),
+        may_have_missed,
+        notes,
+    }
+}
+
+fn print(report: &Report, arguments: &Check) -> anyhow::Result<()> {
+    let text = if arguments.json { serde_json::to_string_pretty(report)? + "\n" } else { report.text(arguments.all) };
+    match &arguments.output {
+        Some(path) => {
+            let plain = anstream::adapter::strip_str(&text).to_string();
+            std::fs::write(path, plain)
+                .with_context(|| format!("{} cannot be written; name another file", printable(path)))
+        }
+        // Of a command, standard output is the command's.
+        None if !arguments.json && arguments.file.is_none() => {
+            // A report that nobody can read is no reason for another exit status.
+            let _ = anstream::stderr().write_all(text.as_bytes());
+            Ok(())
+        }
+        None => anstream::stdout().write_all(text.as_bytes()).context("standard output cannot be written"),
+    }
+}
+
+/// A private folder for the records, gone at the end.
+struct Records(tempfile::TempDir);
+
+impl Records {
+    fn new() -> anyhow::Result<Records> {
+        let folder = tempfile::Builder::new().prefix("jeshim-check-").tempdir();
+        let folder = folder.context("no temporary folder; set TMPDIR to one that can be written")?;
+        let records = Records(folder);
+        process::make_drop_box(records.0.path(), &records.records())
+            .with_context(|| format!("{} cannot be written", printable(records.0.path())))?;
+        Ok(records)
+    }
+
+    fn records(&self) -> PathBuf {
+        self.0.path().join("records")
+    }
+
+    /// For JESHIM_REPORT, in which a percent sign is doubled.
+    fn template(&self) -> PathBuf {
+        let folder = self.records().into_os_string().into_vec();
+        let parts: Vec<&[u8]> = folder.split(|byte| *byte == b'%').collect();
+        PathBuf::from(OsString::from_vec(parts.join(&b"%%"[..]))).join("%p")
+    }
 }

@@ -1,12 +1,23 @@
 //! What the file of a program tells before it runs: what will be executed in the end, and what stands in the way of a
 //! preloaded library.
 
+mod allocator;
+mod environment;
+mod libraries;
+mod loading;
 pub mod macho;
+mod marks;
+mod open;
+mod program;
+mod script;
+mod walk;
+mod wrapper;
 
 use crate::library::{Library, Target};
 use serde::Serialize;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use walk::Walk;
 
 /// What was found out about a command.
 #[derive(Debug, Clone, Serialize)]
@@ -94,13 +105,19 @@ pub enum ExamineError {
     },
 }
 
+impl Examination {
+    fn add(&mut self, id: &'static str, effect: Effect, cause: String, remedy: impl Into<String>) {
+        self.obstacles.push(Obstacle { id, effect, cause, remedy: remedy.into() });
+    }
+}
+
 /// Examines what `program` with these arguments would execute.
 ///
 /// # Errors
 /// When there is nothing to examine. A file that can be read and makes no sense is not an error but an [`Obstacle`].
 pub fn command(program: &OsStr, arguments: &[OsString], around: &Surroundings) -> Result<Examination, ExamineError> {
-    let _ = (program, arguments, around);
-    todo!()
+    let path = open::find(program, &around.variables)?;
+    examine(path, arguments, around)
 }
 
 /// Examines a file by its path, which may be of another system and need not have an executable's mode.
@@ -108,6 +125,18 @@ pub fn command(program: &OsStr, arguments: &[OsString], around: &Surroundings) -
 /// # Errors
 /// As [`command`].
 pub fn file(path: &Path, around: &Surroundings) -> Result<Examination, ExamineError> {
-    let _ = (path, around);
-    todo!()
+    examine(path.to_owned(), &[], around)
+}
+
+fn examine(path: PathBuf, arguments: &[OsString], around: &Surroundings) -> Result<Examination, ExamineError> {
+    let found = Examination { steps: Vec::new(), obstacles: Vec::new(), notes: Vec::new(), target: None };
+    let mut walk = Walk { around, variables: around.variables.clone(), found, preloads: true };
+    walk.follow(path, arguments)?;
+    let Walk { mut found, preloads, .. } = walk;
+    for obstacle in found.obstacles.iter_mut().filter(|_| !preloads) {
+        // What is not asked for breaks nothing.
+        obstacle.effect = obstacle.effect.max(Effect::Prevents);
+    }
+    found.obstacles.sort_by_key(|obstacle| obstacle.effect);
+    Ok(found)
 }

@@ -1,12 +1,61 @@
 //! `jeshim run`.
 
-use std::process::ExitCode;
+mod failure;
+mod preflight;
+mod stats;
+mod summary;
+
+use crate::arguments::Run;
+use crate::library::Library;
+use crate::terminal::{NOTE, styled};
+use crate::verdict::UNUSABLE;
+use crate::{env, presets, settings};
+use anyhow::Context;
+use jeshim_host::launch;
+use std::io::Write;
+use std::process::{Command, ExitCode};
 
 /// Runs the command.
 ///
 /// # Errors
 /// When it cannot do its work: exit status 125.
-pub fn main(arguments: &crate::arguments::Run) -> anyhow::Result<ExitCode> {
-    let _ = arguments;
-    todo!()
+pub fn main(arguments: &Run) -> anyhow::Result<ExitCode> {
+    if arguments.settings.preset.as_deref() == Some("help") {
+        return presets::show();
+    }
+    let library = Library::find(arguments.settings.lib.as_deref())?;
+    let settings = settings::compose(&arguments.settings, &library)?;
+    for warning in &settings.warnings {
+        say(styled(NOTE, "jeshim:"), warning);
+    }
+    if arguments.print_env {
+        let text = env::sh::assignments(&settings.variables);
+        std::io::stdout().write_all(&text).context("standard output cannot be written")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let Some((program, rest)) = arguments.command.split_first() else {
+        anyhow::bail!("there is no program to run; write it behind --, as in 'jeshim run -- redis-server'");
+    };
+    if !arguments.force {
+        let obstacles = preflight::obstacles(program, rest, &settings, &library);
+        if !obstacles.is_empty() {
+            for obstacle in obstacles {
+                say(styled(crate::terminal::BAD, "jeshim:"), format!("{}; {}", obstacle.cause, obstacle.remedy));
+            }
+            say(styled(NOTE, "jeshim:"), "nothing was started; --force starts it all the same");
+            return Ok(ExitCode::from(UNUSABLE));
+        }
+    }
+    let mut command = Command::new(program);
+    command.args(rest).envs(settings.variables.iter().map(|(name, value)| (name, value)));
+    if arguments.stats {
+        return stats::run(&mut command, &settings);
+    }
+    let error = launch::replace(&mut command);
+    Ok(failure::report(program, &error))
+}
+
+/// One line on standard error. Where that cannot be written, there is nobody to tell.
+fn say(who: impl std::fmt::Display, line: impl std::fmt::Display) {
+    let _ = writeln!(anstream::stderr(), "{who} {line}");
 }

@@ -4,12 +4,33 @@
 #[cfg(target_os = "linux")]
 #[path = "linux"]
 mod system {
+    pub mod executable;
+    pub(crate) mod live_process;
+    pub(crate) mod machine;
     pub mod preload;
+    pub(crate) mod process;
+    pub(crate) mod signals;
+    mod smaps;
+    pub(crate) mod watch;
 }
 #[cfg(target_os = "macos")]
 #[path = "macos"]
 mod system {
+    pub mod executable;
+    pub(crate) mod live_process;
+    pub(crate) mod machine;
     pub mod preload;
+    pub(crate) mod process;
+    pub(crate) mod signals;
+    pub(crate) mod watch;
 }
 
+pub mod at_start;
+pub mod launch;
+pub mod live;
+pub mod machine;
+pub mod process;
+pub mod watch;
+
+pub use system::executable;
 pub use system::preload;

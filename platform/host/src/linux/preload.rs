@@ -1,24 +1,85 @@
 //! How a library gets under a program: `man 8 ld.so`, LD_PRELOAD.
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
 /// The variable of the dynamic linker.
 pub const VARIABLE: &str = "LD_PRELOAD";
 /// The library's file name.
 pub const FILE_NAME: &str = "libjeshim.so";
+/// What a path must not have, for messages.
+pub const CANNOT_NAME: &str =
+    "the dynamic linker parts names at blanks and colons, and replaces $ORIGIN, $LIB and $PLATFORM";
 
-/// Whether a path can be named in the variable: it parts names at blanks and colons, and has no escape for them.
+/// Whether a path can be named in the variable: it parts names at blanks and colons, replaces some words after `$`, and
+/// has no escape for either.
 pub fn can_name(path: &Path) -> bool {
-    !path.as_os_str().as_encoded_bytes().iter().any(|byte| byte.is_ascii_whitespace() || *byte == b':')
+    let bytes = path.as_os_str().as_bytes();
+    let parted = bytes.iter().any(|byte| byte.is_ascii_whitespace() || *byte == b'\x0b' || *byte == b':');
+    let words: [&[u8]; 3] = [b"ORIGIN", b"LIB", b"PLATFORM"];
+    let replaced = bytes.split(|byte| *byte == b'$').skip(1).any(|after| {
+        let after = after.strip_prefix(b"{").unwrap_or(after);
+        words.iter().any(|word| after.starts_with(word))
+    });
+    !parted && !replaced
 }
 
-/// The variable's new value: ours first, then what was there.
+/// The variable's new value: ours first, then what was there, without other mentions of the same file.
 pub fn put_first(library: &Path, before: Option<&OsStr>) -> OsString {
-    let mut value = library.as_os_str().to_owned();
-    if let Some(before) = before.filter(|before| !before.is_empty()) {
-        value.push(":");
-        value.push(before);
+    let mut value = library.as_os_str().as_bytes().to_owned();
+    let before = before.map(OsStr::as_bytes).unwrap_or_default();
+    for name in before.split(|byte| matches!(byte, b' ' | b':')).filter(|name| !name.is_empty()) {
+        let path = Path::new(OsStr::from_bytes(name));
+        if path != library && !is_same_file(path, library) {
+            value.push(b':');
+            value.extend_from_slice(name);
+        }
     }
-    value
+    OsString::from_vec(value)
+}
+
+/// Whether both name the same file. A name without a slash is one of the linker's search path, not of this folder.
+fn is_same_file(path: &Path, library: &Path) -> bool {
+    path.as_os_str().as_bytes().contains(&b'/')
+        && std::fs::canonicalize(path)
+            .is_ok_and(|path| std::fs::canonicalize(library).is_ok_and(|library| library == path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_there_is_kept_behind_ours() {
+        let ours = Path::new("/lib/ours.so");
+        for (before, expected) in [
+            (None, "/lib/ours.so"),
+            (Some(""), "/lib/ours.so"),
+            (Some("/lib/a.so b.so:/lib/c.so"), "/lib/ours.so:/lib/a.so:b.so:/lib/c.so"),
+            (Some(":/lib/a.so:/lib/ours.so:"), "/lib/ours.so:/lib/a.so"),
+        ] {
+            assert_eq!(put_first(ours, before.map(OsStr::new)), expected, "{before:?}");
+        }
+    }
+
+    #[test]
+    fn another_name_of_the_same_file_is_not_kept() {
+        let exe = std::fs::canonicalize("/proc/self/exe").unwrap();
+        assert_eq!(put_first(&exe, Some(OsStr::new("/proc/self/exe:/proc/self/maps"))), {
+            let mut expected = exe.clone().into_os_string();
+            expected.push(":/proc/self/maps");
+            expected
+        });
+    }
+
+    #[test]
+    fn paths_that_the_linker_would_take_apart_are_known() {
+        for path in ["/a b/x.so", "/a:b/x.so", "/a\tb", "/$LIB/x.so", "/${ORIGIN}/x.so", "/a$PLATFORM"] {
+            assert!(!can_name(Path::new(path)), "{path}");
+        }
+        for path in ["/a/x.so", "/a$b/x.so", "/a%b'\"/x.so", "/\u{e4}/x.so"] {
+            assert!(can_name(Path::new(path)), "{path}");
+        }
+    }
 }

@@ -1,15 +1,14 @@
-//! `scripts/prove-linux.sh` gives the right verdict, also for the programs that deceive: those that close standard error,
-//! are static, setuid, of another kind, bring an allocator, lose the environment or end early.
+//! `jeshim check -- CMD` gives the right verdict, also for the programs that deceive: those that close standard error, are
+//! static, setuid, of another kind, bring an allocator, lose the environment or end early.
 
-use crate::harness;
-use crate::harness::time_limit::plain;
-use crate::harness::{fixture, library, scratch};
+use crate::harness::{compile, jeshim, library, plain, scratch};
+use std::ffi::OsStr;
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 const SERVED: i32 = 0;
@@ -18,14 +17,10 @@ const IN_PART: i32 = 2;
 const COULD_NOT_TELL: i32 = 3;
 const UNUSABLE: i32 = 125;
 
-/// Not `python3`: on a developer's machine that may be a wrapper script.
+/// Not the one on PATH: on a developer's machine that may be a wrapper script.
 const PYTHON: &str = "/usr/bin/python3";
 
-fn script() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/prove-linux.sh")
-}
-
-/// What the script made of a program.
+/// What the command made of a program.
 struct Proof {
     status: Option<i32>,
     stdout: String,
@@ -35,11 +30,15 @@ struct Proof {
 
 impl Proof {
     fn of(command: &mut Command) -> Proof {
-        let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-        Proof { status: output.status.code(), stdout: harness::stdout(&output), report: harness::stderr(&output) }
+        Proof::from(command.output().unwrap_or_else(|error| panic!("{command:?}: {error}")))
     }
 
-    /// The last line and the exit status say the same, and the line contains the words.
+    fn from(output: Output) -> Proof {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Proof { status: output.status.code(), stdout: text(&output.stdout), report: text(&output.stderr) }
+    }
+
+    /// The line of the verdict and the exit status say the same, and that line or the remedy below contains the words.
     #[track_caller]
     fn is(&self, status: i32, words: &[&str]) {
         let start = match status {
@@ -47,30 +46,46 @@ impl Proof {
             NOT_SERVED => "NOT SERVED: ",
             IN_PART => "IN PART: ",
             COULD_NOT_TELL => "COULD NOT TELL: ",
-            UNUSABLE => "prove-linux: ",
+            UNUSABLE => "jeshim: ",
             _ => "NOT STARTED: ",
         };
-        let verdict = self.report.lines().last().unwrap_or("");
-        assert!(verdict.starts_with(start), "{start}… expected:\n{}", self.report);
+        let mut lines = self.report.lines().skip_while(|line| !line.starts_with(start));
+        let verdict = lines.next().unwrap_or_else(|| panic!("{start}… expected:\n{}", self.report));
+        let remedy = lines.next().filter(|line| line.starts_with("Remedy: ")).unwrap_or("");
         assert_eq!(self.status, Some(status), "{}", self.report);
         for word in words {
-            assert!(verdict.contains(word), "'{word}' is not in the verdict:\n{}", self.report);
+            assert!(
+                verdict.contains(word) || remedy.contains(word),
+                "'{word}' is not in the verdict:\n{}",
+                self.report
+            );
         }
-        if [NOT_SERVED, IN_PART, COULD_NOT_TELL, 126, 127].contains(&status) && !verdict.contains("no record") {
-            assert!(verdict.contains("Remedy: "), "{verdict}");
+        if [NOT_SERVED, IN_PART, COULD_NOT_TELL].contains(&status) {
+            assert!(!remedy.is_empty(), "no remedy:\n{}", self.report);
         }
     }
 }
 
-/// The script, about to prove a program with the library that the test built.
-fn prove(program: impl AsRef<std::ffi::OsStr>) -> Command {
-    let mut command = plain(script());
-    command.arg("--lib").arg(library()).arg(program);
+/// The command, about to check a program with the library that the test built.
+fn check(program: impl AsRef<OsStr>) -> Command {
+    let mut command = jeshim();
+    command.args(["check", "--lib"]).arg(library()).arg("--").arg(program);
     command
 }
 
-fn proof<const N: usize>(program: impl AsRef<std::ffi::OsStr>, arguments: [&str; N]) -> Proof {
-    Proof::of(prove(program).args(arguments))
+fn proof<const N: usize>(program: impl AsRef<OsStr>, arguments: [&str; N]) -> Proof {
+    Proof::of(check(program).args(arguments))
+}
+
+fn fixture(name: &str, arguments: &[&str]) -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
+    compile(source.to_str().expect("UTF-8"), arguments)
+}
+
+fn succeed(command: &mut Command) -> String {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 /// The path of an installed program; fails and names the package when it is missing.
@@ -98,16 +113,11 @@ fn python_is_served() {
     let proof = proof(PYTHON, ["-c", "print('from the program')"]);
     proof.is(SERVED, &["small allocations of python3 (pid "]);
     assert_eq!(proof.stdout, "from the program\n");
-    for evidence in [
-        "MALLOC_CONF=stats_print:true): 1 block",
-        "requests for small blocks",
-        "loaded  yes",
-        " names to the library\n",
-    ] {
+    for evidence in ["It ended with status 0\n", "63 of 63", " large ones ("] {
         assert!(proof.report.contains(evidence), "'{evidence}' is not in:\n{}", proof.report);
     }
     assert!(proof.report.contains("PYTHONMALLOC=malloc jemalloc serves them too"), "{}", proof.report);
-    let routed = Proof::of(prove(PYTHON).args(["-c", "pass"]).env("PYTHONMALLOC", "malloc"));
+    let routed = Proof::of(check(PYTHON).args(["-c", "pass"]).env("PYTHONMALLOC", "malloc"));
     routed.is(SERVED, &[]);
     assert!(!routed.report.contains("Note:"), "{}", routed.report);
 }
@@ -115,10 +125,8 @@ fn python_is_served() {
 #[test]
 fn coreutils_close_standard_error_and_are_served() {
     for arguments in [&["ls", "/"][..], &["cat", "/etc/passwd"], &["true", "--version"], &["sort", "/etc/passwd"]] {
-        let proof = Proof::of(prove(arguments[0]).args(&arguments[1..]));
+        let proof = Proof::of(check(arguments[0]).args(&arguments[1..]));
         proof.is(SERVED, &["small allocations of ", arguments[0]]);
-        assert!(proof.report.contains("stats_print:true): 0 blocks"), "{}", proof.report);
-        assert!(proof.report.contains("None proves nothing"), "{}", proof.report);
     }
 }
 
@@ -130,7 +138,7 @@ fn a_program_that_links_a_jemalloc_dynamically_is_served() {
 
 #[test]
 fn scripts_are_served_through_their_interpreter() {
-    let folder = scratch("prove");
+    let folder = scratch("check");
     let bash = executable(&folder, "by-bash", "#!/bin/bash\nx=$(ls /); echo ${#x}\n");
     proof(bash, []).is(SERVED, &["of bash (pid ", "started as by-bash"]);
     let python = executable(&folder, "by-env", &format!("#!/usr/bin/env {PYTHON}\nprint(1)\n"));
@@ -140,25 +148,69 @@ fn scripts_are_served_through_their_interpreter() {
     let shown = proof(without, ["argument"]);
     shown.is(SERVED, &["of python3", "started as by-nobody"]);
     assert_eq!(shown.stdout, "argument\n");
-    let shell = proof(executable(&folder, "by-shell", "x=1\n"), []);
-    assert!(shell.report.contains("(JESHIM_REPORT): 1 process\n"), "{}", shell.report);
+    proof(executable(&folder, "by-shell", "x=1\n"), []).is(SERVED, &["of dash (pid ", "started as by-shell"]);
 }
 
 #[test]
 fn a_wrapper_that_execs_is_judged_by_what_it_became() {
-    let wrapper = executable(&scratch("prove"), "start", &format!("#!/bin/sh\nexec {PYTHON} -c 'print(1)'\n"));
+    let wrapper = executable(&scratch("check"), "start", &format!("#!/bin/sh\nexec {PYTHON} -c 'print(1)'\n"));
     proof(wrapper, []).is(SERVED, &["of python3", "started as start"]);
 }
 
 #[test]
 fn the_processes_of_a_tree_are_listed() {
     let text = format!("for i in 1 2 3 4 5 6 7 8 9; do /bin/ls >/dev/null; done; {PYTHON} -c 'pass'; exit 0");
-    let proof = proof("bash", ["-c", &text]);
-    proof.is(SERVED, &["of bash (pid "]);
-    assert!(proof.report.contains("(JESHIM_REPORT): 11 processes"), "{}", proof.report);
-    assert!(proof.report.contains("and 4 processes more"), "{}", proof.report);
-    assert_eq!(proof.report.matches("\n  pid ").count(), 7, "{}", proof.report);
-    assert!(proof.report.contains("/bin/bash\n") && proof.report.contains("/ls\n"), "{}", proof.report);
+    let short = proof("bash", ["-c", &text]);
+    short.is(SERVED, &["of bash (pid ", "and 10 processes more"]);
+    assert!(short.report.contains(" and 8 more "), "{}", short.report);
+    let mut command = jeshim();
+    command.args(["check", "--all", "--lib"]).arg(library()).args(["--", "bash", "-c", &text]);
+    let all = Proof::of(&mut command);
+    all.is(SERVED, &[]);
+    assert_eq!(all.report.matches("\n ls (pid ").count(), 9, "{}", all.report);
+    assert_eq!(all.report.matches("\n bash (pid ").count(), 1, "{}", all.report);
+}
+
+#[test]
+fn facts_for_machines() {
+    let mut command = jeshim();
+    command.args(["check", "--json", "--lib"]).arg(library()).args([
+        "--",
+        "sh",
+        "-c",
+        "echo out; env -i /bin/ls / >/dev/null; exit 7",
+    ]);
+    let output = command.output().expect("the command");
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON, and nothing else");
+    assert_eq!((output.status.code(), report["verdict"].as_str()), (Some(IN_PART), Some("in_part")), "{report:#}");
+    assert_eq!(report["ended"], "ended with status 7");
+    // Standard output is for the facts, so the program's is passed on to standard error.
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "out\n");
+    let processes = report["processes"].as_array().expect("processes");
+    let standing = |name: &str| {
+        let is = |row: &&serde_json::Value| row["program"].as_str().is_some_and(|path| path.ends_with(name));
+        processes
+            .iter()
+            .find(is)
+            .map(|row| (row["loaded"].clone(), row["standing"].clone(), row["reason"]["id"].clone()))
+    };
+    assert_eq!(standing("/dash"), Some((true.into(), "served".into(), serde_json::Value::Null)), "{report:#}");
+    assert_eq!(standing("/env"), Some((true.into(), "passing".into(), serde_json::Value::Null)), "{report:#}");
+    assert_eq!(standing("/ls"), Some((false.into(), "not_served".into(), "environment".into())), "{report:#}");
+}
+
+#[test]
+fn the_report_can_go_to_a_file() {
+    let file = scratch("check").join("report");
+    let mut command = jeshim();
+    command.args(["check", "--output"]).arg(&file).arg("--lib").arg(library()).args(["--", "ls", "/dev/null"]);
+    let output = command.output().expect("the command");
+    assert_eq!((output.stdout.as_slice(), output.stderr.as_slice()), (&b"/dev/null\n"[..], &b""[..]));
+    assert!(fs::read_to_string(&file).expect("the report").starts_with("SERVED: jemalloc served "));
+    let nowhere = Proof::of(
+        jeshim().args(["check", "--output", "/no/such/folder/report", "--lib"]).arg(library()).args(["--", "true"]),
+    );
+    nowhere.is(UNUSABLE, &["/no/such/folder/report cannot be written"]);
 }
 
 // ---- Not served ---------------------------------------------------------------------------------------------------------
@@ -166,45 +218,45 @@ fn the_processes_of_a_tree_are_listed() {
 #[test]
 fn static_programs_are_not_served() {
     let busybox = installed("/bin/busybox", "busybox-static");
-    proof(busybox, ["true"]).is(NOT_SERVED, &["/busybox is a static program", "link jemalloc into it"]);
-    let hello = proof(fixture("prove_hello.c", &["-static"]), []);
+    proof(busybox, ["true"]).is(NOT_SERVED, &["/busybox", "static", "link jemalloc into it"]);
+    let hello = proof(fixture("check_hello.c", &["-static"]), []);
     hello.is(NOT_SERVED, &["is a static program"]);
     assert_eq!(hello.stdout, "hello\n");
-    let pie = fixture("prove_hello.c", &["-static-pie"]);
+    let pie = fixture("check_hello.c", &["-static-pie"]);
     proof(pie, []).is(NOT_SERVED, &["is a static program"]);
-    let go = fixture("prove_hello.c", &["-static", "-DGO"]);
+    let go = fixture("check_hello.c", &["-static", "-DGO"]);
     proof(go, []).is(NOT_SERVED, &["is a static Go program", "GOMEMLIMIT"]);
-    let by_busybox = executable(&scratch("prove"), "by-busybox", &format!("#!{busybox} sh\necho hello\n"));
-    proof(by_busybox, []).is(NOT_SERVED, &["by-busybox is run by /bin/busybox, which is a static program"]);
+    let by_busybox = executable(&scratch("check"), "by-busybox", &format!("#!{busybox} sh\necho hello\n"));
+    proof(by_busybox, []).is(NOT_SERVED, &["/busybox", "static"]);
 }
 
 #[test]
 fn a_dynamic_go_program_is_not_served() {
-    proof(fixture("prove_hello.c", &["-DGO"]), []).is(IN_PART, &["is a Go program: only its C code calls malloc"]);
+    proof(fixture("check_hello.c", &["-DGO"]), []).is(IN_PART, &["is a Go program: only its C code calls malloc"]);
     // As Go ends: without exit handlers.
-    proof(fixture("prove_hello.c", &["-DGO", "-DEARLY"]), []).is(NOT_SERVED, &["is a Go program", "no exit handlers"]);
+    proof(fixture("check_hello.c", &["-DGO", "-DEARLY"]), []).is(NOT_SERVED, &["is a Go program", "no exit handlers"]);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn a_32_bit_program_is_not_served() {
     installed("/usr/lib32/crt1.o", "gcc-multilib");
-    proof(fixture("prove_hello.c", &["-m32"]), []).is(NOT_SERVED, &["is a 32-bit program", "for 64-bit ones"]);
+    proof(fixture("check_hello.c", &["-m32"]), []).is(NOT_SERVED, &["is a 32-bit program", "for 64-bit ones"]);
 }
 
 #[test]
 fn a_musl_program_is_not_served() {
-    let program = scratch("prove").join("musl");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/prove_hello.c");
+    let program = scratch("check").join("musl");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/check_hello.c");
     let compiler = installed("/usr/bin/musl-gcc", "musl-tools");
-    harness::succeed(Command::new(compiler).arg("-o").arg(&program).arg(source));
+    succeed(Command::new(compiler).arg("-o").arg(&program).arg(source));
     proof(&program, []).is(NOT_SERVED, &["is a program for musl", "refuses to start"]);
 }
 
 #[test]
 fn an_allocator_in_the_executable_is_named() {
-    proof(fixture("prove_own_malloc.c", &[]), []).is(NOT_SERVED, &["has a malloc of its own in its executable"]);
-    let rustc = harness::stdout(&harness::succeed(&mut plain_command("rustc", &["--print", "sysroot"])));
+    proof(fixture("check_own_malloc.c", &[]), []).is(NOT_SERVED, &["has a malloc of its own in its executable"]);
+    let rustc = (succeed(&mut plain_command("rustc", &["--print", "sysroot"])));
     let proof = proof(Path::new(rustc.trim()).join("bin/rustc"), ["--version"]);
     proof.is(NOT_SERVED, &["rustc (pid ", "has a malloc of its own in its executable"]);
     assert!(proof.report.contains("/bin/rustc: malloc, calloc, realloc, free"), "{}", proof.report);
@@ -218,68 +270,93 @@ fn plain_command(program: &str, arguments: &[&str]) -> Command {
 
 #[test]
 fn an_allocator_hidden_in_the_executable_is_noticed() {
-    let hidden = fixture("prove_own_malloc.c", &["-DHIDDEN"]);
+    let hidden = fixture("check_own_malloc.c", &["-DHIDDEN"]);
     proof(&hidden, []).is(IN_PART, &["but an allocator is compiled into it"]);
-    harness::succeed(Command::new("strip").arg(&hidden));
+    succeed(Command::new("strip").arg(&hidden));
     proof(&hidden, []).is(IN_PART, &["but an allocator is compiled into it"]);
     // It maps memory too, and asks malloc for a block; and one that has only libc's buffer for standard output.
-    proof(fixture("prove_hello.c", &["-DMAPS"]), []).is(SERVED, &["2 small allocations of prove_hello"]);
-    proof(fixture("prove_hello.c", &[]), []).is(SERVED, &["1 small allocation of prove_hello"]);
+    proof(fixture("check_hello.c", &["-DMAPS"]), []).is(SERVED, &["2 small allocations of prove_hello"]);
+    proof(fixture("check_hello.c", &[]), []).is(SERVED, &["1 small allocation of prove_hello"]);
 }
 
 #[test]
 fn a_program_that_asks_for_no_small_block_is_not_served() {
-    let nothing = Proof::of(prove("true").env("LC_ALL", "C"));
-    nothing.is(NOT_SERVED, &["no small allocation was asked of it"]);
-    assert!(nothing.report.contains("served  0 small allocations (0 bytes)"), "{}", nothing.report);
+    let nothing = Proof::of(check("true").env("LC_ALL", "C"));
+    nothing.is(NOT_SERVED, &["no small block was asked of it"]);
+    assert!(nothing.report.contains("nothing: it asked for no small block"), "{}", nothing.report);
     // jemalloc's own thread caches are large blocks too, so these prove nothing.
-    proof(fixture("prove_large_only.c", &[]), []).is(NOT_SERVED, &["no small allocation was asked of it"]);
+    proof(fixture("check_large_only.c", &[]), []).is(NOT_SERVED, &["no small block was asked of it"]);
 }
 
 #[test]
 fn an_environment_without_the_variable_is_noticed() {
-    // Long enough to be seen running.
-    proof("env", ["-i", "sleep", "2"])
-        .is(NOT_SERVED, &["became /", "/sleep (exec)", "its environment had lost LD_PRELOAD"]);
     let busybox = installed("/bin/busybox", "busybox-static");
-    let wrapper = executable(&scratch("prove"), "entrypoint", &format!("#!/bin/bash\nexec {busybox} sleep 2\n"));
-    proof(wrapper, []).is(NOT_SERVED, &["became /", "/busybox (exec)", "is a static program"]);
-    // Too short to be seen: no guess.
-    let short = proof("env", ["-i", "true"]);
-    short.is(COULD_NOT_TELL, &["replaced itself (exec)", "environment cleared"]);
+    // However short they live.
+    proof("env", ["-i", "/bin/ls", "/dev/null"]).is(NOT_SERVED, &["env -i"]);
+    let clears = executable(&scratch("check"), "clears", "#!/bin/bash\nunset LD_PRELOAD\nexec /bin/ls /dev/null\n");
+    proof(clears, []).is(NOT_SERVED, &["/ls was started by something that did not pass LD_PRELOAD on", "env -i, sudo"]);
+    let wrapper = executable(&scratch("check"), "entrypoint", &format!("#!/bin/bash\nexec {busybox} true\n"));
+    proof(wrapper, []).is(NOT_SERVED, &["/busybox", "static"]);
 }
 
 #[test]
-fn a_child_that_lost_the_variable_does_not_hide_its_parent() {
-    let proof = proof("bash", ["-c", &format!("env -i {PYTHON} -c 'print(1)'; exit 0")]);
-    proof.is(SERVED, &["of bash (pid "]);
-    assert!(!proof.report.contains("/python"), "{}", proof.report);
+fn a_child_that_lost_the_variable_is_named_and_takes_away_from_the_verdict() {
+    let proof = proof("bash", ["-c", "env -i /bin/ls /dev/null; exit 0"]);
+    proof.is(IN_PART, &["of bash (pid ", "not 1 process of its tree", "/ls was started by something"]);
+    let mut command = jeshim();
+    command.args(["check", "--no-children", "--lib"]).arg(library()).args([
+        "--",
+        "bash",
+        "-c",
+        "/bin/ls /dev/null; exit 0",
+    ]);
+    Proof::of(&mut command).is(IN_PART, &["--no-children"]);
 }
 
 #[test]
 fn children_alone_are_a_part() {
     let busybox = installed("/bin/busybox", "busybox-static");
-    let proof = proof(busybox, ["sh", "-c", "ls >/dev/null; /bin/ls >/dev/null; exit 0"]);
-    proof.is(IN_PART, &["is a static program", "But 1 process that it started had small allocations served"]);
+    let proof = proof(busybox, ["sh", "-c", "/bin/ls / >/dev/null; /bin/ls / >/dev/null; exit 0"]);
+    proof.is(IN_PART, &["static", "but 2 processes of its tree had small allocations served"]);
 }
 
-// ---- Could not tell -------------------------------------------------------------------------------------------------------
+// ---- Early ends -------------------------------------------------------------------------------------------------------
 
 #[test]
-fn an_early_end_leaves_the_question_open() {
-    proof("dash", ["-c", ":"]).is(COULD_NOT_TELL, &["dash (pid ", " names bound", "ended by _exit"]);
-    proof(PYTHON, ["-c", "import os; os._exit(0)"]).is(COULD_NOT_TELL, &["ended by _exit"]);
+fn an_early_end_does_not_hide_what_was_served() {
+    proof("dash", ["-c", "x=1"]).is(SERVED, &["of dash (pid ", "(not counted)"]);
+    proof(PYTHON, ["-c", "import os; os._exit(0)"]).is(SERVED, &["of python3"]);
     let killed = proof("bash", ["-c", "kill -9 $$"]);
-    killed.is(COULD_NOT_TELL, &["ended by signal 9 (KILL)"]);
-    assert!(killed.report.contains("ended with status 137: signal KILL\n"), "{}", killed.report);
-    assert!(!killed.report.contains("Killed"), "the shell's own message: {}", killed.report);
-    proof(PYTHON, ["-c", "import os; os.abort()"]).is(COULD_NOT_TELL, &["ended by signal 6 (ABRT)"]);
+    killed.is(SERVED, &["of bash (pid "]);
+    assert!(killed.report.contains("It was ended by signal 9 (SIGKILL)\n"), "{}", killed.report);
+    proof(PYTHON, ["-c", "import os; os.abort()"]).is(SERVED, &["of python3"]);
+    // Without a block there is nothing to be seen.
+    proof(fixture("check_hello.c", &["-DEARLY", "-DSILENT"]), [])
+        .is(COULD_NOT_TELL, &["check_hello", "ended by _exit"]);
 }
 
 #[test]
 fn a_record_that_could_not_be_written_is_no_proof_of_absence() {
     let text = format!("rm -r \"${{JESHIM_REPORT%/*}}\"; exec {PYTHON} -c 'print(1)'");
-    proof("bash", ["-c", &text]).is(COULD_NOT_TELL, &["no record could be written: JESHIM_REPORT='/"]);
+    proof("bash", ["-c", &text]).is(COULD_NOT_TELL, &["the library was loaded", "no record could be written"]);
+}
+
+#[test]
+fn a_daemon_is_followed() {
+    // It leaves its parent, and works for a while.
+    let code = "import os, time\nif os.fork(): os._exit(0)\nos.setsid()\nif os.fork(): os._exit(0)\ntime.sleep(1)\nx = [bytes(i) for i in range(400)]";
+    let mut command = jeshim();
+    command
+        .args(["check", "--for", "20s", "--lib"])
+        .arg(library())
+        .args(["--", PYTHON, "-c", code])
+        .stdin(Stdio::null());
+    let start = Instant::now();
+    let followed = Proof::of(&mut command);
+    followed.is(SERVED, &["of python3"]);
+    assert!(start.elapsed() < Duration::from_secs(15), "it does not wait longer than the daemon runs");
+    assert!(!followed.report.contains("run still"), "{}", followed.report);
+    assert!(Proof::of(check(PYTHON).args(["-c", code])).report.contains("1 process of the tree run"), "not followed");
 }
 
 // ---- Privileges -----------------------------------------------------------------------------------------------------------
@@ -293,7 +370,7 @@ impl PublicFolder {
         fs::create_dir(&folder).expect("a folder of our own");
         let folder = PublicFolder(folder);
         folder.open(&folder.0);
-        folder.take(&script());
+        folder.take(Path::new(env!("CARGO_BIN_EXE_jeshim")));
         folder.take(&library());
         folder
     }
@@ -310,14 +387,14 @@ impl PublicFolder {
         copy
     }
 
-    fn script(&self) -> PathBuf {
-        self.0.join("prove-linux.sh")
+    fn jeshim(&self) -> PathBuf {
+        self.0.join("jeshim")
     }
 
-    /// The script, run by somebody who is not root.
-    fn prove_unprivileged(&self, program: &Path) -> Command {
-        let mut command = if is_root() { self.as_nobody(&self.script()) } else { plain(self.script()) };
-        command.current_dir("/").arg("--lib").arg(self.0.join("libjeshim.so")).arg(program);
+    /// The command, run by somebody who is not root.
+    fn check_unprivileged(&self, program: &Path) -> Command {
+        let mut command = if is_root() { self.as_nobody(&self.jeshim()) } else { plain(self.jeshim()) };
+        command.current_dir("/").args(["check", "--lib"]).arg(self.0.join("libjeshim.so")).arg("--").arg(program);
         command
     }
 
@@ -338,8 +415,8 @@ impl Drop for PublicFolder {
 fn a_setuid_program_is_not_served() {
     let su = Path::new(installed("/bin/su", "util-linux"));
     let folder = PublicFolder::new("setuid");
-    let proof = Proof::of(folder.prove_unprivileged(su).arg("--version"));
-    proof.is(NOT_SERVED, &["/bin/su is a setuid or setgid program of another user (root:root)", "ignores LD_PRELOAD"]);
+    let proof = Proof::of(folder.check_unprivileged(su).arg("--version"));
+    proof.is(NOT_SERVED, &["/su", "setuid"]);
     assert!(proof.stdout.starts_with("su from util-linux"), "{}", proof.stdout);
 }
 
@@ -351,7 +428,7 @@ fn root_gains_nothing_by_a_setuid_program_of_root_and_is_served() {
     }
     proof(installed("/bin/su", "util-linux"), ["--version"]).is(SERVED, &["of su (pid "]);
     // So it is not the cause here.
-    let copy = scratch("prove").join("busybox");
+    let copy = scratch("check").join("busybox");
     fs::copy(installed("/bin/busybox", "busybox-static"), &copy).expect("a copy");
     fs::set_permissions(&copy, Permissions::from_mode(0o4755)).expect("a mode");
     proof(&copy, ["true"]).is(NOT_SERVED, &["is a static program"]);
@@ -366,15 +443,15 @@ fn a_program_with_file_capabilities_is_not_served() {
     let folder = PublicFolder::new("capabilities");
     let cat = folder.take(Path::new("/bin/cat"));
     installed("/sbin/setcap", "libcap2-bin");
-    harness::succeed(Command::new("/sbin/setcap").arg("cap_net_raw+ep").arg(&cat));
+    succeed(Command::new("/sbin/setcap").arg("cap_net_raw+ep").arg(&cat));
     // The dynamic linker shows this to everybody but the privileged.
-    let shown = harness::succeed(folder.as_nobody(Path::new("env")).arg("LD_SHOW_AUXV=1").arg(&cat).arg("/dev/null"));
-    if harness::stdout(&shown).contains("AT_SECURE") {
+    let shown = succeed(folder.as_nobody(Path::new("env")).arg("LD_SHOW_AUXV=1").arg(&cat).arg("/dev/null"));
+    if shown.contains("AT_SECURE") {
         println!("{} is mounted nosuid: not tested", folder.0.display());
         return;
     }
-    let proof = Proof::of(folder.prove_unprivileged(&cat).arg("/etc/passwd"));
-    proof.is(NOT_SERVED, &["/cat has file capabilities", "ignores LD_PRELOAD", "cp leaves the capabilities behind"]);
+    let proof = Proof::of(folder.check_unprivileged(&cat).arg("/etc/passwd"));
+    proof.is(NOT_SERVED, &["/cat", "capabilities"]);
 }
 
 #[test]
@@ -384,8 +461,8 @@ fn a_program_that_gives_root_up_before_it_execs_is_served() {
         return;
     }
     let folder = PublicFolder::new("gives-up");
-    let mut command = plain(folder.script());
-    command.arg("--lib").arg(folder.0.join("libjeshim.so")).current_dir("/");
+    let mut command = plain(folder.jeshim());
+    command.args(["check", "--lib"]).arg(folder.0.join("libjeshim.so")).current_dir("/");
     command.args([
         "setpriv",
         "--reuid=65534",
@@ -411,10 +488,10 @@ fn a_library_that_the_programs_user_may_not_read_is_named_as_the_cause() {
     fs::create_dir(&hidden).expect("a folder");
     fs::set_permissions(&hidden, Permissions::from_mode(0o700)).expect("a mode");
     fs::copy(library(), hidden.join("libjeshim.so")).expect("a copy");
-    let mut command = plain(folder.script());
-    command.arg("--lib").arg(hidden.join("libjeshim.so")).current_dir("/");
-    command.args(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "sleep", "2"]);
-    let words = ["became /", "/sleep (exec)", "the dynamic linker could not load the library", "/hidden/libjeshim.so"];
+    let mut command = plain(folder.jeshim());
+    command.args(["check", "--lib"]).arg(hidden.join("libjeshim.so")).current_dir("/");
+    command.args(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "/bin/sleep", "1"]);
+    let words = ["/sleep", "/hidden/libjeshim.so", "may not read"];
     Proof::of(&mut command).is(NOT_SERVED, &words);
 }
 
@@ -422,55 +499,51 @@ fn a_library_that_the_programs_user_may_not_read_is_named_as_the_cause() {
 
 #[test]
 fn streams_arguments_and_exit_status_are_the_programs() {
-    let folder = scratch("prove");
+    let folder = scratch("check");
     let text =
         "import sys; sys.stdout.write(sys.stdin.read().upper()); sys.stderr.write('first\\nno newline'); sys.exit(3)";
-    let mut child = prove(PYTHON)
+    let mut child = check(PYTHON)
         .args(["-c", text])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .expect("the script");
+        .expect("the command");
     child.stdin.take().expect("a pipe").write_all("gr\u{fc}n\n".as_bytes()).expect("a reader");
     let output = child.wait_with_output().expect("an end");
     assert_eq!(output.stdout, "GR\u{dc}N\n".as_bytes());
-    let report = harness::stderr(&output);
-    assert!(report.starts_with("first\nno newline\n"), "{report}");
-    assert!(report.contains("python3 (pid ") && report.contains(") ended with status 3\n"), "{report}");
-    assert!(!report.contains("jemalloc statistics ___"), "{report}");
+    let report = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(report.starts_with("first\nno newline"), "{report}");
+    assert!(report.contains("python3") && report.contains("It ended with status 3\n"), "{report}");
     assert!(!report.contains('\u{1b}'), "no colours outside of a terminal: {report}");
     assert_eq!(output.status.code(), Some(SERVED));
 
-    let callers = harness::succeed(plain("ls").arg("/proc/self/fd"));
+    let callers = succeed(plain("ls").arg("/proc/self/fd"));
     let descriptors = proof("ls", ["/proc/self/fd"]);
-    assert_eq!(descriptors.stdout, harness::stdout(&callers), "open descriptors");
+    assert_eq!(descriptors.stdout, callers, "open descriptors");
 
-    let arguments = ["%s|", "a b", "*", "", "$HOME", "--lib", "\\n"];
-    let printed = Proof::of(prove("printf").args(arguments).current_dir(&folder));
-    assert_eq!(printed.stdout, "a b|*||$HOME|--lib|\\n|");
+    let arguments = ["%s|", "a b", "*", "", "$HOME", "--json", "\\n"];
+    let printed = Proof::of(check("printf").args(arguments).current_dir(&folder));
+    assert_eq!(printed.stdout, "a b|*||$HOME|--json|\\n|");
 }
 
 #[test]
-fn the_environment_is_the_callers_and_three_variables() {
+fn the_environment_is_the_callers_and_two_variables() {
     let variables = |command: &mut Command| {
         let text = Proof::of(command.env("MALLOC_CONF", "narenas:1").env("JESHIM_REPORT", "/nowhere")).stdout;
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-        // What any shell script changes.
-        lines.retain(|line| !line.starts_with("_=") && !line.starts_with("SHLVL="));
         lines.sort();
         lines
     };
     let caller = variables(&mut plain("env"));
-    let program = variables(&mut prove("env"));
+    let program = variables(&mut check("env"));
     let changed = |name: &str, lines: &[String]| {
         lines.iter().filter_map(|line| line.strip_prefix(&format!("{name}="))).map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(changed("LD_PRELOAD", &program), [library().to_str().expect("UTF-8")]);
-    assert!(changed("MALLOC_CONF", &program)[0].starts_with("narenas:1,stats_print:true"), "{program:?}");
     assert!(changed("JESHIM_REPORT", &program)[0].ends_with("/%p"), "{program:?}");
     let rest = |lines: Vec<String>| {
-        let changed = ["LD_PRELOAD=", "MALLOC_CONF=", "JESHIM_REPORT="];
+        let changed = ["LD_PRELOAD=", "JESHIM_REPORT="];
         lines.into_iter().filter(|line| !changed.iter().any(|name| line.starts_with(name))).collect::<Vec<_>>()
     };
     assert_eq!(rest(program), rest(caller));
@@ -478,42 +551,50 @@ fn the_environment_is_the_callers_and_three_variables() {
 
 #[test]
 fn a_process_left_in_the_background_is_not_waited_for() {
-    let report = fs::File::create(scratch("prove").join("report")).expect("a file");
+    let report = fs::File::create(scratch("check").join("report")).expect("a file");
     let start = Instant::now();
-    let status = prove("bash")
+    let status = check("bash")
         .args(["-c", "sleep 10 & exit 0"])
         .stdout(Stdio::null())
         .stderr(report)
         .status()
-        .expect("the script");
+        .expect("the command");
     assert_eq!(status.code(), Some(SERVED));
     assert!(start.elapsed() < Duration::from_secs(8), "{:?}", start.elapsed());
 }
 
 #[test]
 fn names_with_blanks_work() {
-    let folder = scratch("prove").join("a folder: with blanks");
+    let folder = scratch("check").join("a folder: with blanks, 100%");
     fs::create_dir(&folder).expect("a folder");
+    let program = executable(&folder, "a program", &format!("#!{PYTHON}\nprint(1)\n"));
+    Proof::of(check(&program).env("TMPDIR", &folder)).is(SERVED, &["of python3", "started as a program"]);
+    // The dynamic linker parts names there, so such a library cannot be preloaded.
     let copy = folder.join("libjeshim.so");
     fs::copy(library(), &copy).expect("a copy");
-    let program = executable(&folder, "a program", &format!("#!{PYTHON}\nprint(1)\n"));
-    let mut command = plain(script());
-    command.arg("--lib").arg(&copy).arg(&program).env("TMPDIR", &folder);
-    Proof::of(&mut command).is(SERVED, &["of python3", "started as a program"]);
+    let mut command = jeshim();
+    command.args(["check", "--lib"]).arg(&copy).arg("--").arg(&program);
+    Proof::of(&mut command).is(UNUSABLE, &["with blanks", "cannot be preloaded", "copy it to another folder"]);
 }
 
 #[test]
-fn the_library_of_this_project_is_the_default() {
-    let project = scratch("prove");
-    for folder in ["scripts", "target/release"] {
-        fs::create_dir_all(project.join(folder)).expect("a folder");
+fn the_library_is_found_beside_the_command_and_where_packages_put_it() {
+    let prefix = scratch("check");
+    for folder in ["bin", "lib/jeshim"] {
+        fs::create_dir_all(prefix.join(folder)).expect("a folder");
     }
-    fs::copy(script(), project.join("scripts/prove-linux.sh")).expect("a copy");
-    let mut command = plain(project.join("scripts/prove-linux.sh"));
-    command.args(["ls", "/"]).env_remove("CARGO_TARGET_DIR");
-    Proof::of(&mut command).is(UNUSABLE, &["no library at ", "/target/release/libjeshim.so", "cargo build --release"]);
-    fs::copy(library(), project.join("target/release/libjeshim.so")).expect("a copy");
-    Proof::of(&mut command).is(SERVED, &["of ls (pid "]);
+    let command = prefix.join("bin/jeshim");
+    fs::copy(env!("CARGO_BIN_EXE_jeshim"), &command).expect("a copy");
+    let check = || {
+        let mut check = plain(&command);
+        check.args(["check", "--", "ls", "/dev/null"]).env_remove("CARGO_TARGET_DIR").current_dir(&prefix);
+        Proof::of(&mut check)
+    };
+    check().is(UNUSABLE, &["no libjeshim.so beside this command", "../lib/jeshim", "cargo build --release", "--lib"]);
+    fs::copy(library(), prefix.join("lib/jeshim/libjeshim.so")).expect("a copy");
+    check().is(SERVED, &["of ls (pid "]);
+    fs::rename(prefix.join("lib/jeshim/libjeshim.so"), prefix.join("bin/libjeshim.so")).expect("moved");
+    check().is(SERVED, &["of ls (pid "]);
 }
 
 #[test]
@@ -522,45 +603,53 @@ fn what_cannot_be_done_is_said_with_a_status_of_its_own() {
     proof("cd", ["/"]).is(127, &["cd is a command of the shell"]);
     proof("/etc/passwd", []).is(126, &["/etc/passwd is not executable"]);
     proof("/etc", []).is(126, &["/etc is a directory"]);
-    let orphan = executable(&scratch("prove"), "orphan", "#!/no/such/interpreter\n");
+    let orphan = executable(&scratch("check"), "orphan", "#!/no/such/interpreter\n");
     let orphan = proof(orphan, []);
     assert!(matches!(orphan.status, Some(126 | 127)), "{}", orphan.report);
     orphan.is(orphan.status.expect("a status"), &["could not be executed"]);
 
-    let usage = |arguments: &[&str]| Proof::of(plain(script()).args(arguments));
-    usage(&[]).is(UNUSABLE, &["no program given"]);
-    usage(&["--nonsense", "ls"]).is(UNUSABLE, &["unknown option --nonsense"]);
-    usage(&["--lib"]).is(UNUSABLE, &["--lib needs a path"]);
-    usage(&["--lib", "/no/such/library.so", "ls"]).is(UNUSABLE, &["no library at /no/such/library.so"]);
-    usage(&["--lib", "/etc/passwd", "ls"]).is(UNUSABLE, &["/etc/passwd is not libjeshim.so"]);
+    let usage = |arguments: &[&str]| Proof::of(jeshim().arg("check").args(arguments));
+    usage(&["--lib", "/no/such/library.so", "ls"]).is(UNUSABLE, &["/no/such/library.so: No such file", "--lib"]);
+    usage(&["--lib", "/etc/passwd", "ls"]).is(UNUSABLE, &["/etc/passwd is not jeshim's library"]);
+    usage(&["--report", "/tmp/x", "ls"]).is(UNUSABLE, &["--report cannot be used with check"]);
+    for wrong in [
+        &[][..],
+        &["--nonsense", "ls"],
+        &["--lib"],
+        &["--pid", "x"],
+        &["--pid", "1", "--file", "/bin/ls"],
+        &["--for", "1y", "ls"],
+    ] {
+        assert_eq!(usage(wrong).status, Some(UNUSABLE), "{wrong:?}");
+    }
     let help = usage(&["--help"]);
     assert_eq!(help.status, Some(0));
-    assert!(help.stdout.contains("example: scripts/prove-linux.sh python3"), "{}", help.stdout);
+    assert!(help.stdout.contains("jeshim check -- python3"), "{}", help.stdout);
 }
 
 #[test]
 fn colours_are_for_terminals_and_can_be_declined() {
     let on_terminal = |no_color: &str| {
         let mut command = plain("script");
-        let text = format!("'{}' --lib '{}' ls /", script().display(), library().display());
+        let text = format!("'{}' check --lib '{}' ls /", env!("CARGO_BIN_EXE_jeshim"), library().display());
         command.args(["-qec", &text, "/dev/null"]).env("NO_COLOR", no_color).env("TERM", "xterm");
-        harness::stdout(&harness::succeed(command.stdin(Stdio::null())))
+        (succeed(command.stdin(Stdio::null())))
     };
-    assert!(on_terminal("").contains("\u{1b}[1;32mSERVED\u{1b}[0m: "));
+    assert!(on_terminal("").contains("\u{1b}[1m\u{1b}[32mSERVED\u{1b}[0m: "));
     let without = on_terminal("1");
     assert!(without.contains("\nSERVED: ") && !without.contains('\u{1b}'), "{without}");
 }
 
 // ---- Ctrl-C -----------------------------------------------------------------------------------------------------------------
 
-/// The script in a process group of its own, as a terminal would start it; ended with everything in it.
+/// The command in a process group of its own, as a terminal would start it; ended with everything in it.
 struct Job(Child);
 
 impl Job {
     fn start(temporary: &Path, program: &str, arguments: &[&str]) -> Job {
-        let mut command = harness::plain(script());
-        command.arg("--lib").arg(library()).arg(program).args(arguments).env("TMPDIR", temporary).process_group(0);
-        Job(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the script"))
+        let mut command = check(program);
+        command.args(arguments).env("TMPDIR", temporary).process_group(0);
+        Job(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command"))
     }
 
     fn signal(&self, signal: i32) {
@@ -594,7 +683,7 @@ fn is_empty(folder: &Path) -> bool {
 
 #[test]
 fn a_server_is_ended_by_ctrl_c_and_then_judged() {
-    let temporary = scratch("prove");
+    let temporary = scratch("check");
     let server =
         "import time\ntry:\n    print('ready', flush=True)\n    time.sleep(30)\nexcept KeyboardInterrupt: pass";
     let mut job = Job::start(&temporary, PYTHON, &["-c", server]);
@@ -609,8 +698,8 @@ fn a_server_is_ended_by_ctrl_c_and_then_judged() {
 
 #[test]
 fn ctrl_c_that_kills_the_program_leaves_nothing_behind() {
-    for (signal, name) in [(libc::SIGINT, "INT"), (libc::SIGTERM, "TERM")] {
-        let temporary = scratch("prove");
+    for (signal, name) in [(libc::SIGINT, "SIGINT"), (libc::SIGTERM, "SIGTERM")] {
+        let temporary = scratch("check");
         let mut job = Job::start(&temporary, "bash", &["-c", "echo ready; exec sleep 30"]);
         let mut line = String::new();
         let mut output = BufReader::new(job.0.stdout.take().expect("a pipe"));
@@ -623,8 +712,9 @@ fn ctrl_c_that_kills_the_program_leaves_nothing_behind() {
         }
         job.0.stdout = Some(output.into_inner());
         job.signal(signal);
-        job.ended()
-            .is(COULD_NOT_TELL, &["sleep (pid ", "started as bash", &format!("ended by signal {signal} ({name})")]);
+        let ended = job.ended();
+        assert!(ended.report.contains(&format!("was ended by signal {signal} ({name})")), "{}", ended.report);
+        ended.is(SERVED, &["sleep (pid ", "started as bash"]);
         assert!(is_empty(&temporary), "something was left in TMPDIR");
     }
 }

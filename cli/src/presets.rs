@@ -1,0 +1,93 @@
+//! Sets of options for a purpose. What the texts say of cost is measured: `docs/presets.md`.
+
+use anyhow::Context;
+use comfy_table::presets::NOTHING;
+use comfy_table::{Attribute, Cell, ContentArrangement, Table};
+use std::io::Write;
+use std::process::ExitCode;
+
+/// A set of options.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Preset {
+    /// As typed.
+    pub name: &'static str,
+    /// As in MALLOC_CONF.
+    pub conf: &'static str,
+    /// What it is for.
+    pub purpose: &'static str,
+    /// What it costs.
+    pub cost: &'static str,
+}
+
+/// All of them.
+pub const PRESETS: &[Preset] = &[
+    Preset {
+        name: "default",
+        conf: "",
+        purpose: "jemalloc as it comes: freed memory goes back to the system within ten seconds of use",
+        cost: "nothing is set",
+    },
+    Preset {
+        name: "low-rss",
+        conf: "background_thread:true,dirty_decay_ms:1000,narenas:1",
+        purpose: "little memory: freed pages go back after a second, also while the program is idle",
+        cost: "LOWRSS",
+    },
+    Preset {
+        name: "throughput",
+        conf: "background_thread:true,oversize_threshold:1073741824",
+        purpose: "little CPU: large buffers are used again instead of mapped anew",
+        cost: "THROUGHPUT",
+    },
+    Preset {
+        name: "low-latency",
+        conf: "oversize_threshold:1073741824,dirty_decay_ms:-1",
+        purpose: "even times: no call gives memory back to the system, or waits for it to come again",
+        cost: "LATENCY",
+    },
+    Preset {
+        name: "debug",
+        conf: "junk:true,zero_realloc:abort,abort_conf:true",
+        purpose: "finding bugs: fresh and freed memory is filled with junk, realloc to size 0 aborts, wrong options abort",
+        cost: "DEBUG",
+    },
+];
+
+/// A preset by its name.
+///
+/// # Errors
+/// Cause and remedy in one line.
+pub fn find(name: &str) -> anyhow::Result<&'static Preset> {
+    PRESETS.iter().find(|preset| preset.name == name).ok_or_else(|| {
+        let nearest = crate::options::nearest(name, PRESETS.iter().map(|preset| preset.name))
+            .map(|nearest| format!("the nearest is '{nearest}'; "))
+            .unwrap_or_default();
+        let all: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+        anyhow::anyhow!(
+            "'{}' is not a preset; {nearest}there are {}; --preset help says what each one trades",
+            crate::terminal::printable(name),
+            all.join(", ")
+        )
+    })
+}
+
+/// `--preset help`.
+///
+/// # Errors
+/// When standard output cannot be written.
+pub fn show() -> anyhow::Result<ExitCode> {
+    // Through anstream, which knows NO_COLOR.
+    writeln!(anstream::stdout(), "{}", table()).context("standard output cannot be written")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn table() -> Table {
+    let mut table = Table::new();
+    table.load_preset(NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    for preset in PRESETS {
+        let options = if preset.conf.is_empty() { "no options" } else { preset.conf };
+        let text = format!("{}\ncosts: {}\n{options}\n", preset.purpose, preset.cost);
+        table.add_row([Cell::new(preset.name).add_attribute(Attribute::Bold), Cell::new(text)]);
+    }
+    table
+}

@@ -1,0 +1,95 @@
+//! Looking at /proc: the children of each known process, what they execute, and whether the library is mapped.
+
+use crate::watch::Event;
+use procfs::process::{MMapPath, Process};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+pub(super) struct Polling {
+    library: PathBuf,
+    /// What this process executes: a forked child that has not executed anything yet has the same.
+    own: Option<PathBuf>,
+    known: BTreeMap<u32, Known>,
+}
+
+struct Known {
+    /// In ticks since the machine started; tells a process from a later one with the same pid.
+    started: u64,
+    program: Option<PathBuf>,
+    mapped: bool,
+}
+
+impl Polling {
+    pub(super) fn begin(library: &Path) -> Polling {
+        Polling { library: library.to_owned(), own: std::env::current_exe().ok(), known: BTreeMap::new() }
+    }
+
+    pub(super) fn events(&mut self, root: u32) -> Vec<Event> {
+        let mut events = Vec::new();
+        if self.known.is_empty() {
+            self.meet(std::process::id(), root, self.own.clone(), &mut events);
+        }
+        // Those that are met on the way are looked at as well.
+        let mut to_look_at: Vec<u32> = self.known.keys().copied().collect();
+        while let Some(pid) = to_look_at.pop() {
+            let before = self.known.len();
+            self.look(pid, &mut events);
+            if self.known.len() > before {
+                let children = events.iter().filter_map(|event| match event {
+                    Event::Forked { parent, child } if *parent == pid => Some(*child),
+                    _ => None,
+                });
+                to_look_at.extend(children);
+            }
+        }
+        events
+    }
+
+    fn meet(&mut self, parent: u32, child: u32, program: Option<PathBuf>, events: &mut Vec<Event>) {
+        let Some(started) = process(child).and_then(|process| process.stat().ok()).map(|stat| stat.starttime) else {
+            return;
+        };
+        self.known.insert(child, Known { started, program, mapped: false });
+        events.push(Event::Forked { parent, child });
+    }
+
+    fn look(&mut self, pid: u32, events: &mut Vec<Event>) {
+        let Some(known) = self.known.get_mut(&pid) else { return };
+        let stat = process(pid).and_then(|process| Some((process.stat().ok()?, process)));
+        let Some((_, process)) = stat.filter(|(stat, _)| stat.starttime == known.started && stat.state != 'Z') else {
+            self.known.remove(&pid);
+            events.push(Event::Ended { pid });
+            return;
+        };
+        let program = process.exe().ok();
+        if program.is_some() && program != known.program {
+            known.program = program.clone();
+            known.mapped = false;
+            events.push(Event::Executed { pid, program: program.clone() });
+        }
+        // Its own program is this command's until the child executes the one that was asked for.
+        if !known.mapped && known.program != self.own && maps(&process, &self.library) {
+            known.mapped = true;
+            events.push(Event::Mapped { pid });
+        }
+        for child in children(&process) {
+            if !self.known.contains_key(&child) {
+                self.meet(pid, child, program.clone(), events);
+            }
+        }
+    }
+}
+
+fn process(pid: u32) -> Option<Process> {
+    Process::new(i32::try_from(pid).ok()?).ok()
+}
+
+fn maps(process: &Process, library: &Path) -> bool {
+    let Ok(maps) = process.maps() else { return false };
+    maps.iter().any(|map| matches!(&map.pathname, MMapPath::Path(path) if path == library))
+}
+
+fn children(process: &Process) -> Vec<u32> {
+    let Ok(threads) = process.tasks() else { return Vec::new() };
+    threads.flatten().filter_map(|thread| thread.children().ok()).flatten().collect()
+}

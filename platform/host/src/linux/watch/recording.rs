@@ -1,0 +1,147 @@
+//! The kernel's record: a dummy event for each processor, inherited by every process that is started, which counts
+//! nothing and reports forks, executions, mappings of code, and ends.
+
+use crate::watch::Event;
+use perf_event::data::Record;
+use perf_event::events::Software;
+use perf_event::{Builder, Clock, SampleFlag, Sampler};
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Room for some thousand events on each processor, within what an unprivileged user may lock (perf_event_mlock_kb).
+const ROOM: usize = 256 * 1024;
+/// `PERF_RECORD_MISC_COMM_EXEC`: the name has changed by execution.
+const BY_EXECUTION: u16 = 1 << 13;
+
+pub(super) struct Recording {
+    samplers: Vec<Sampler>,
+    library: PathBuf,
+    /// Processes that execute a program whose file was not reported yet.
+    executing: BTreeSet<u32>,
+    lost: u64,
+    own: u32,
+}
+
+impl Recording {
+    pub(super) fn begin(library: &Path) -> io::Result<Recording> {
+        let mut samplers = Vec::new();
+        for processor in online_processors()? {
+            let mut builder = Builder::new(Software::DUMMY);
+            builder
+                .observe_self()
+                .one_cpu(processor)
+                .inherit(true)
+                .exclude_kernel(true)
+                .exclude_hv(true)
+                .task(true)
+                .comm(true)
+                .comm_exec(true)
+                .mmap(true)
+                .mmap2(true)
+                .sample(SampleFlag::TIME)
+                .sample_id_all(true)
+                .clockid(Clock::MONOTONIC)
+                .enabled(true);
+            samplers.push(builder.build()?.sampled(ROOM)?);
+        }
+        Ok(Recording {
+            samplers,
+            library: library.to_owned(),
+            executing: BTreeSet::new(),
+            lost: 0,
+            own: std::process::id(),
+        })
+    }
+
+    /// How many events the kernel had no room for.
+    pub(super) fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    pub(super) fn events(&mut self, root: u32) -> Vec<Event> {
+        let mut raw = Vec::new();
+        for sampler in &mut self.samplers {
+            while let Some(record) = sampler.next_record() {
+                // With sample_id_all and TIME, each ends in the time, in nanoseconds.
+                let time = record.to_vec().last_chunk::<8>().map_or(0, |bytes| u64::from_ne_bytes(*bytes));
+                let by_execution = record.misc() & BY_EXECUTION != 0;
+                if let Ok(parsed) = record.parse_record() {
+                    raw.extend(Raw::of(parsed, by_execution).map(|raw| (time, raw)));
+                }
+            }
+        }
+        // A process moves from one processor to another.
+        raw.sort_by_key(|(time, _)| *time);
+        let mut events = Vec::new();
+        for (_, raw) in raw {
+            self.translate(raw, root, &mut events);
+        }
+        events
+    }
+
+    fn translate(&mut self, raw: Raw, root: u32, events: &mut Vec<Event>) {
+        match raw {
+            Raw::Forked { parent, child } if parent != self.own || child == root => {
+                events.push(Event::Forked { parent, child })
+            }
+            Raw::Executing(pid) if pid != self.own => {
+                let again = !self.executing.insert(pid);
+                events.extend(again.then_some(Event::Executed { pid, program: None }));
+            }
+            Raw::Mapped(pid, file) if pid != self.own => {
+                if self.executing.contains(&pid) && file.is_absolute() {
+                    self.executing.remove(&pid);
+                    events.push(Event::Executed { pid, program: Some(file) });
+                } else if file == self.library {
+                    events.push(Event::Mapped { pid });
+                }
+            }
+            Raw::Ended(pid) if pid != self.own => {
+                if self.executing.remove(&pid) {
+                    events.push(Event::Executed { pid, program: None });
+                }
+                events.push(Event::Ended { pid });
+            }
+            Raw::Lost(count) => self.lost = self.lost.saturating_add(count),
+            _ => {}
+        }
+    }
+}
+
+/// What the kernel reports, as far as it matters here.
+enum Raw {
+    Forked { parent: u32, child: u32 },
+    Executing(u32),
+    Mapped(u32, PathBuf),
+    Ended(u32),
+    Lost(u64),
+}
+
+impl Raw {
+    fn of(record: Record, by_execution: bool) -> Option<Raw> {
+        match record {
+            // A thread has its process's pid.
+            Record::Fork(fork) if fork.pid != fork.ppid => Some(Raw::Forked { parent: fork.ppid, child: fork.pid }),
+            Record::Comm(comm) if by_execution => Some(Raw::Executing(comm.pid)),
+            Record::Mmap2(mmap) => Some(Raw::Mapped(mmap.pid, PathBuf::from(mmap.filename_os()))),
+            // Of several threads, the one with the process's number.
+            Record::Exit(exit) if exit.pid == exit.tid => Some(Raw::Ended(exit.pid)),
+            Record::Lost(lost) => Some(Raw::Lost(lost.lost)),
+            _ => None,
+        }
+    }
+}
+
+/// The processors that run, as "0-3,6" in /sys.
+fn online_processors() -> io::Result<Vec<usize>> {
+    let text = std::fs::read_to_string("/sys/devices/system/cpu/online")?;
+    let mut processors = Vec::new();
+    for range in text.trim().split(',') {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let number =
+            |text: &str| text.parse::<usize>().map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error));
+        processors.extend(number(first)?..=number(last)?.min(8192));
+    }
+    Ok(processors)
+}

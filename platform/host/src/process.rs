@@ -1,0 +1,38 @@
+//! Other processes, and what they leave for this one.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::Path;
+
+pub use crate::system::process::variable;
+
+/// Makes `inside`, a folder in `folder` into which the processes of a tree write, whoever they run as. Only root can
+/// start programs that become somebody else (su, setpriv, gosu): for root, others may write, and not read, into it.
+///
+/// # Errors
+/// The system's.
+pub fn make_drop_box(folder: &Path, inside: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().mode(0o700).create(inside)?;
+    if nix::unistd::geteuid().is_root() {
+        fs::set_permissions(folder, fs::Permissions::from_mode(0o711))?;
+        fs::set_permissions(inside, fs::Permissions::from_mode(0o1733))?;
+    }
+    Ok(())
+}
+
+/// Whether every user may read a file: its own mode, and that of each folder on the way (access control lists aside).
+pub fn all_may_read(file: &Path) -> bool {
+    let mode = |path: &Path| fs::metadata(path).map_or(0, |metadata| metadata.permissions().mode());
+    mode(file) & 0o004 != 0 && file.ancestors().skip(1).all(|folder| mode(folder) & 0o001 != 0)
+}
+
+/// A variable's value in an environment as the kernel keeps it: NAME=VALUE, each ended by NUL.
+pub(crate) fn find_variable(environment: &[u8], name: &str) -> Option<OsString> {
+    use std::os::unix::ffi::OsStringExt;
+    environment.split(|byte| *byte == 0).find_map(|entry| {
+        let value = entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?;
+        Some(OsString::from_vec(value.to_vec()))
+    })
+}
