@@ -256,7 +256,7 @@ fn a_musl_program_is_not_served() {
 #[test]
 fn an_allocator_in_the_executable_is_named() {
     proof(fixture("check_own_malloc.c", &[]), []).is(NOT_SERVED, &["has a malloc of its own in its executable"]);
-    let rustc = (succeed(&mut plain_command("rustc", &["--print", "sysroot"])));
+    let rustc = succeed(&mut plain_command("rustc", &["--print", "sysroot"]));
     let proof = proof(Path::new(rustc.trim()).join("bin/rustc"), ["--version"]);
     proof.is(NOT_SERVED, &["rustc (pid ", "has a malloc of its own in its executable"]);
     assert!(proof.report.contains("/bin/rustc: malloc, calloc, realloc, free"), "{}", proof.report);
@@ -633,7 +633,7 @@ fn colours_are_for_terminals_and_can_be_declined() {
         let mut command = plain("script");
         let text = format!("'{}' check --lib '{}' ls /", env!("CARGO_BIN_EXE_jeshim"), library().display());
         command.args(["-qec", &text, "/dev/null"]).env("NO_COLOR", no_color).env("TERM", "xterm");
-        (succeed(command.stdin(Stdio::null())))
+        succeed(command.stdin(Stdio::null()))
     };
     assert!(on_terminal("").contains("\u{1b}[1m\u{1b}[32mSERVED\u{1b}[0m: "));
     let without = on_terminal("1");
