@@ -13,6 +13,8 @@ pub(super) fn program(name: &str, folder: &Path) -> Option<PathBuf> {
         "hello" => c("hello.c", &[]),
         "own-malloc" => c("own_malloc.c", &["-fno-builtin"]),
         "daemon" => c("daemon.c", &[]),
+        "ends-at-once" => c("ends_at_once.c", &[]),
+        "jeshim" => Some(PathBuf::from(env!("CARGO_BIN_EXE_jeshim"))),
         "static" => c("hello.c", &["-static"]),
         "static-pie" => c("hello.c", &["-static-pie"]),
         "32-bit" => c("hello.c", &["-m32"]),

@@ -105,13 +105,12 @@ impl Answer {
         Answer { verdict, report: report.unwrap_or(Value::Null), stderr }
     }
 
-    /// `clear`, or the verdict and the obstacles.
+    /// `clear`, or the verdict and the worst obstacle.
     fn of_file(&self) -> String {
-        let obstacles = self.report["file"]["obstacles"].as_array().cloned().unwrap_or_default();
-        let ids: Vec<&str> = obstacles.iter().filter_map(|obstacle| obstacle["id"].as_str()).collect();
-        match (self.verdict.as_str(), ids.join(", ")) {
-            ("could not tell", ids) if ids.is_empty() && self.report["file"].is_object() => "clear".to_owned(),
-            (verdict, ids) => format!("{verdict}: {ids}"),
+        let obstacle = &self.report["file"]["obstacles"][0]["id"];
+        match (self.verdict.as_str(), obstacle.as_str()) {
+            ("could not tell", None) if self.report["file"].is_object() => "clear".to_owned(),
+            (verdict, obstacle) => format!("{verdict}: {}", obstacle.unwrap_or("-")),
         }
     }
 
