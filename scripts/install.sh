@@ -52,8 +52,9 @@ fi
 
 # put MODE FROM TO
 put() {
-    mkdir -p -- "$(dirname -- "$3")" && install -m "$1" -- "$2" "$3.new" && mv -f -- "$3.new" "$3" ||
+    if ! { mkdir -p -- "$(dirname -- "$3")" && install -m "$1" -- "$2" "$3.new" && mv -f -- "$3.new" "$3"; }; then
         fail "$3 cannot be written; remedy: run as root, or choose a folder with --prefix"
+    fi
 }
 folder=$(mktemp -d)
 trap 'rm -rf -- "$folder"' EXIT
