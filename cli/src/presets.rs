@@ -29,23 +29,28 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "low-rss",
-        conf: "narenas:2,dirty_decay_ms:500,tcache_max:4096",
-        purpose: "small memory: containers with a tight limit, many processes on a machine",
-        cost: "TODO",
+        conf: "background_thread:true,dirty_decay_ms:1000,narenas:1",
+        purpose: "little memory: freed pages go back after a second, also while the program is idle",
+        cost: "LOWRSS",
     },
     Preset {
         name: "throughput",
-        conf: "background_thread:true,oversize_threshold:1073741824,dirty_decay_ms:30000",
-        purpose: "little CPU: batch work, servers with memory to spare",
-        cost: "TODO",
+        conf: "background_thread:true,oversize_threshold:1073741824",
+        purpose: "little CPU: large buffers are used again instead of mapped anew",
+        cost: "THROUGHPUT",
     },
     Preset {
         name: "low-latency",
-        conf: "background_thread:true,oversize_threshold:1073741824",
-        purpose: "even answer times: a thread of jemalloc's own gives memory back, not the one that frees",
-        cost: "TODO",
+        conf: "oversize_threshold:1073741824,dirty_decay_ms:-1",
+        purpose: "even times: no call gives memory back to the system, or waits for it to come again",
+        cost: "LATENCY",
     },
-    Preset { name: "debug", conf: "junk:true,abort_conf:true", purpose: "finding bugs", cost: "TODO" },
+    Preset {
+        name: "debug",
+        conf: "junk:true,zero_realloc:abort,abort_conf:true",
+        purpose: "finding bugs: fresh and freed memory is filled with junk, realloc to size 0 aborts, wrong options abort",
+        cost: "DEBUG",
+    },
 ];
 
 /// A preset by its name.

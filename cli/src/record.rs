@@ -168,11 +168,15 @@ impl Record {
             if !wanted(&entry.file_name()) {
                 continue;
             }
-            // A program's record is written to while it runs, so the last one of a process is the youngest.
-            let modified = entry.metadata().and_then(|metadata| metadata.modified()).ok();
-            records.extend(Record::read(&entry.path()).map(|record| (record.started, record.pid, modified, record)));
+            // A program's record is written to while it runs, so the last one of a process is the youngest; and where the
+            // clock's ticks do not tell, the one with the longest name, to which the library has appended.
+            let age = entry.metadata().and_then(|metadata| metadata.modified()).ok();
+            let name = entry.file_name();
+            records.extend(
+                Record::read(&entry.path()).map(|record| (record.started, record.pid, age, name.len(), name, record)),
+            );
         }
-        records.sort_by_key(|(started, pid, modified, _)| (*started, *pid, *modified));
+        records.sort_by(|a, b| (a.0, a.1, a.2, a.3, &a.4).cmp(&(b.0, b.1, b.2, b.3, &b.4)));
         Ok(records.into_iter().map(|(.., record)| record).collect())
     }
 

@@ -256,7 +256,7 @@ fn a_musl_program_is_not_served() {
 #[test]
 fn an_allocator_in_the_executable_is_named() {
     proof(fixture("check_own_malloc.c", &[]), []).is(NOT_SERVED, &["has a malloc of its own in its executable"]);
-    let rustc = (succeed(&mut plain_command("rustc", &["--print", "sysroot"])));
+    let rustc = succeed(&mut plain_command("rustc", &["--print", "sysroot"]));
     let proof = proof(Path::new(rustc.trim()).join("bin/rustc"), ["--version"]);
     proof.is(NOT_SERVED, &["rustc (pid ", "has a malloc of its own in its executable"]);
     assert!(proof.report.contains("/bin/rustc: malloc, calloc, realloc, free"), "{}", proof.report);
@@ -328,7 +328,7 @@ fn an_early_end_does_not_hide_what_was_served() {
     proof(PYTHON, ["-c", "import os; os._exit(0)"]).is(SERVED, &["of python3"]);
     let killed = proof("bash", ["-c", "kill -9 $$"]);
     killed.is(SERVED, &["of bash (pid "]);
-    assert!(killed.report.contains("It was ended by signal 9 (KILL)\n"), "{}", killed.report);
+    assert!(killed.report.contains("It was ended by signal 9 (SIGKILL)\n"), "{}", killed.report);
     proof(PYTHON, ["-c", "import os; os.abort()"]).is(SERVED, &["of python3"]);
     // Without a block there is nothing to be seen.
     proof(fixture("check_hello.c", &["-DEARLY", "-DSILENT"]), [])
@@ -633,7 +633,7 @@ fn colours_are_for_terminals_and_can_be_declined() {
         let mut command = plain("script");
         let text = format!("'{}' check --lib '{}' ls /", env!("CARGO_BIN_EXE_jeshim"), library().display());
         command.args(["-qec", &text, "/dev/null"]).env("NO_COLOR", no_color).env("TERM", "xterm");
-        (succeed(command.stdin(Stdio::null())))
+        succeed(command.stdin(Stdio::null()))
     };
     assert!(on_terminal("").contains("\u{1b}[1m\u{1b}[32mSERVED\u{1b}[0m: "));
     let without = on_terminal("1");
@@ -698,7 +698,7 @@ fn a_server_is_ended_by_ctrl_c_and_then_judged() {
 
 #[test]
 fn ctrl_c_that_kills_the_program_leaves_nothing_behind() {
-    for (signal, name) in [(libc::SIGINT, "INT"), (libc::SIGTERM, "TERM")] {
+    for (signal, name) in [(libc::SIGINT, "SIGINT"), (libc::SIGTERM, "SIGTERM")] {
         let temporary = scratch("check");
         let mut job = Job::start(&temporary, "bash", &["-c", "echo ready; exec sleep 30"]);
         let mut line = String::new();

@@ -204,7 +204,7 @@ fn report(
     ended: Ended,
     may_have_missed: Option<String>,
 ) -> Report {
-    let mut judge = Judge::new(library, arguments.settings.no_children);
+    let mut judge = Judge::new(library, &examination, arguments.settings.no_children);
     let asked = processes.asked();
     let standings: Vec<Standing> =
         processes.images.iter().enumerate().map(|(index, image)| judge.standing(image, Some(index) == asked)).collect();

@@ -57,13 +57,15 @@ pub struct Judge<'a> {
     library: &'a Library,
     /// Programs that a program starts were asked not to have the library.
     no_children: bool,
+    /// What the command asked for tells, with its arguments.
+    asked: &'a Examination,
     files: HashMap<PathBuf, Option<Examination>>,
 }
 
 impl<'a> Judge<'a> {
     /// For what a command with this library came to.
-    pub fn new(library: &'a Library, no_children: bool) -> Judge<'a> {
-        Judge { library, no_children, files: HashMap::new() }
+    pub fn new(library: &'a Library, asked: &'a Examination, no_children: bool) -> Judge<'a> {
+        Judge { library, no_children, asked, files: HashMap::new() }
     }
 
     /// How an image stands.
@@ -128,6 +130,10 @@ impl<'a> Judge<'a> {
         let prevents = |obstacle: &Obstacle| obstacle.effect >= Effect::Breaks && obstacle.effect <= Effect::Prevents;
         if let Some(reason) = self.obstacle(&program, prevents) {
             return reason;
+        }
+        // Its arguments may tell more than its file: env -i, sudo.
+        if let Some(obstacle) = self.asked.obstacles.iter().find(|obstacle| is_asked && prevents(obstacle)) {
+            return Reason::of(obstacle);
         }
         let name = printable(&program);
         if self.no_children && !is_asked {

@@ -5,6 +5,7 @@ use crate::record::Record;
 use crate::settings::Settings;
 use anyhow::Context;
 use jeshim_host::launch::{self, Ended};
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -45,11 +46,12 @@ pub(super) fn run(command: &mut Command, settings: &Settings) -> anyhow::Result<
     let (own, others) = found.partition(|record| record.pid == child.pid());
     let mut outcome = Outcome { program, ended, own, others, running: None };
     let is_running = |record: &&Record| !record.finished && launch::is_alive(record.pid);
-    let running = outcome.others.iter().filter(is_running).count() as u64;
-    if running > 0
-        && let Some(folder) = records.keep()
-    {
-        outcome.running = Some((running, folder));
+    let running: BTreeSet<u32> = outcome.others.iter().filter(is_running).map(|record| record.pid).collect();
+    if running.is_empty() {
+        // Not left to the end of the block: this process may end by a signal before.
+        drop(records);
+    } else if let Some(folder) = records.keep() {
+        outcome.running = Some((running.len() as u64, folder));
     }
     summary::print(&outcome);
     Ok(ExitCode::from(launch::end_as(ended)))

@@ -1,7 +1,7 @@
 //! What every test of the command needs: the command, the library, programs compiled for the test.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The command, in an environment without anything that the library or jemalloc reads.
@@ -50,4 +50,14 @@ pub(crate) fn compile(source: &str, arguments: &[&str]) -> PathBuf {
     let result = Command::new(compiler).arg("-o").arg(&output).arg(&file).args(arguments).output().expect("a compiler");
     assert!(result.status.success(), "{source}: {}", String::from_utf8_lossy(&result.stderr));
     output
+}
+
+/// What a command said on standard output.
+pub(crate) fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// What it said on standard error.
+pub(crate) fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
 }

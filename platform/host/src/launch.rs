@@ -7,7 +7,6 @@ use crate::at_start;
 use crate::system::signals::Arrivals;
 use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signal, kill, pthread_sigmask, sigaction};
-use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -149,22 +148,31 @@ impl Child {
     /// Asks for the child's state, and shares it.
     fn look(&mut self) -> io::Result<()> {
         loop {
-            match waitpid(self.pid, Some(WaitPidFlag::WNOHANG | WaitPidFlag::WUNTRACED)) {
-                Ok(WaitStatus::Exited(_, status)) => self.end(Ended::Exited((status & 0xff) as u8))?,
-                Ok(WaitStatus::Signaled(_, signal, _)) => self.end(Ended::Killed(signal as i32))?,
-                Ok(WaitStatus::Stopped(_, signal)) => {
-                    // SIGSTOP is not a shell's: who sends it to the child alone will send SIGCONT to it alone.
-                    if signal != Signal::SIGSTOP {
-                        stop_with(signal)?;
-                        let _ = self.signal(libc::SIGCONT);
-                    }
-                    continue;
-                }
-                Ok(_) | Err(nix::errno::Errno::EINTR) => {}
-                Err(error) => return Err(error.into()),
+            let mut status = 0;
+            // SAFETY: writes to the variable only. Not nix's waitpid, which has no words for signals of real time.
+            match unsafe { libc::waitpid(self.pid.as_raw(), &mut status, libc::WNOHANG | libc::WUNTRACED) } {
+                0 => return Ok(()),
+                -1 => match io::Error::last_os_error() {
+                    error if error.kind() == io::ErrorKind::Interrupted => {}
+                    error => return Err(error),
+                },
+                _ if libc::WIFSTOPPED(status) => self.stop_too(libc::WSTOPSIG(status))?,
+                _ if libc::WIFSIGNALED(status) => return self.end(Ended::Killed(libc::WTERMSIG(status))),
+                _ => return self.end(Ended::Exited((libc::WEXITSTATUS(status) & 0xff) as u8)),
             }
-            return Ok(());
         }
+    }
+
+    /// The child has stopped: so does this process, for the shell that started it, and goes on with the child when told to.
+    fn stop_too(&self, signal: i32) -> io::Result<()> {
+        // SIGSTOP is not a shell's: who sends it to the child alone will send SIGCONT to it alone.
+        if let Ok(signal) = Signal::try_from(signal)
+            && signal != Signal::SIGSTOP
+        {
+            stop_with(signal)?;
+            let _ = self.signal(libc::SIGCONT);
+        }
+        Ok(())
     }
 
     /// The child has ended: signals that came with its end are not to end this process, too; later ones are.
