@@ -272,7 +272,8 @@ fn a_service_does_not_get_what_this_shell_has() {
 
 #[test]
 fn the_page_about_deployment_shows_what_the_command_prints() {
-    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/deploy.md")).expect("the page");
+    let page =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/deploy.md")).expect("the page");
     for format in ["systemd", "docker", "compose", "k8s", "supervisord", "launchd"] {
         let mut command = jeshim();
         command.args(["env", "--preset", "low-rss", "--format", format, "--lib"]).arg(library());
