@@ -213,7 +213,7 @@ fn texts_of_an_allocator_are_not_taken_for_one_too_easily() {
             &["-w"],
         )
     };
-    let inside = file(program("\"<jemalloc>: %s\", \"arenas.dirty_decay_ms\""));
+    let inside = file(program("\"<jemalloc>: %s\", \"<jemalloc>: Conf string ends with key\\n\""));
     assert_eq!(ids(&inside), [("own_allocator", Effect::Part)]);
     assert!(inside.obstacles[0].cause.contains("jemalloc"), "{}", inside.obstacles[0].cause);
     assert_eq!(
@@ -222,7 +222,7 @@ fn texts_of_an_allocator_are_not_taken_for_one_too_easily() {
     );
     for mention in [
         "\"use jemalloc, mimalloc: or tcmalloc\"",
-        "\"MALLOC_CONF=dirty_decay_ms:0\"",
+        "\"<jemalloc>: arenas.dirty_decay_ms\"",
         "\"TCMALLOC_SAMPLE_PARAMETER\"",
         "\"PartitionAlloc\"",
     ] {

@@ -8,6 +8,7 @@ mod env;
 mod examine;
 mod harness;
 mod macho;
+mod packaging;
 mod pid;
 mod run;
 mod run_as_program;

@@ -93,11 +93,11 @@ fn sizes_that_overflow_or_fill_the_memory_are_damage() {
 }
 
 /// Flips bytes where it hurts, and puts them back.
-fn mutate(file: &mut Vec<u8>, times: usize, random: &mut Rng) {
+fn mutate(file: &mut [u8], times: usize, random: &mut Rng) {
     let dynamic = Elf::read(&file[..]).expect("ELF").segments.iter().find(|segment| segment.writable).copied();
     let writable =
         dynamic.map_or(0..file.len(), |segment| segment.offset as usize..(segment.offset + segment.size) as usize);
-    let whole = file.clone();
+    let whole = file.to_vec();
     for _ in 0..times {
         let mut touched = Vec::new();
         for _ in 0..random.usize(1..8) {

@@ -9,8 +9,7 @@ use std::os::unix::fs::FileExt;
 /// it is known that there is an allocator, the first one names it.
 /// Where a bar stands the text goes on: this very file would otherwise carry them.
 const MARKS: &[(&str, &[&str])] = &[
-    ("jemalloc", &["<jem|alloc>", "dirty_decay|_ms"]),
-    ("jemalloc", &["<jem|alloc>", "lg_dirty_mu|lt"]),
+    ("jemalloc", &["<jem|alloc>", "Conf string ends with k|ey"]),
     ("mimalloc", &["mimal|loc: error: ", "eager_co|mmit", "mimal|loc_"]),
     ("tcmalloc", &["TCMAL|LOC_", "MALL|OC: "]),
     ("PartitionAlloc", &["PartitionAl|loc.", "partition_al|loc/"]),
@@ -76,7 +75,7 @@ pub(super) fn search(elf: &Elf, file: &File, known: bool) -> Found {
     Found { allocator: named(&texts, &seen, known), capped: false }
 }
 
-/// The first allocator whose texts have all been seen. A text may be in the list twice: it is found as its first.
+/// The first allocator whose texts have all been seen.
 fn named(texts: &[String], seen: &[bool], known: bool) -> Option<&'static str> {
     let has = |mark: &str| {
         let mark = mark.replace('|', "");
