@@ -53,7 +53,8 @@ pub fn judge(processes: &Processes, standings: &[Standing], file: Option<&Path>,
     let others_served = served.saturating_sub(u64::from(matches!(standing, Standing::Served | Standing::Part(_))));
     let processes_served = || count(others_served, "process", "processes");
     let mut name = name_of(asked);
-    if asked.program.as_deref() != file {
+    let real = file.and_then(|file| std::fs::canonicalize(file).ok());
+    if asked.program != real {
         let typed = Path::new(typed).file_name().unwrap_or(typed);
         name = format!("{}, started as {})", name.trim_end_matches(')'), printable(typed));
     }

@@ -168,6 +168,7 @@ fn run(
     processes.root_ended(ended);
     follow(arguments.follow, &mut processes, &mut watch, environment);
     processes.assign(processes::records(&folder.records()));
+    processes.complete(examination.steps.last().map(|step| step.path.as_path()));
     Ok(Ok(report(arguments, &processes, library, examination, ended, watch.is_exact().err())))
 }
 

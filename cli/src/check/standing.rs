@@ -13,6 +13,9 @@ use std::path::{Path, PathBuf};
 /// The names on which everything rests: a program that has one of them elsewhere has two allocators.
 const CORE: [&str; 6] = ["malloc", "calloc", "realloc", "free", "posix_memalign", "aligned_alloc"];
 
+/// Fewer small blocks than that may all be libc's: buffers of standard streams, locale, what its start takes.
+const FEW: u64 = 100;
+
 /// How an image stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
@@ -92,7 +95,9 @@ impl<'a> Judge<'a> {
                 record.served.as_ref().map_or(record.serving == Some(true), |served| served.small_allocations > 0);
             return if served { Standing::Part(reason) } else { Standing::NotServed(reason) };
         }
-        let inside = image.program.as_deref().and_then(|program| self.allocator_inside(program));
+        // So few are libc's own, when the program itself calls none of malloc's family.
+        let few = record.served.as_ref().is_none_or(|served| served.small_allocations < FEW);
+        let inside = image.program.as_deref().and_then(|program| self.allocator_inside(program, few));
         if record.is_served() {
             return inside.map_or(Standing::Served, Standing::Part);
         }
@@ -115,8 +120,10 @@ impl<'a> Judge<'a> {
     }
 
     /// An allocator that an executable keeps to itself; what it serves, no preloaded library can see.
-    fn allocator_inside(&mut self, program: &Path) -> Option<Reason> {
-        self.obstacle(program, |obstacle| obstacle.effect == Effect::Part)
+    fn allocator_inside(&mut self, program: &Path, or_hidden: bool) -> Option<Reason> {
+        self.obstacle(program, |obstacle| {
+            obstacle.effect == Effect::Part || or_hidden && obstacle.id == "hidden_allocator"
+        })
     }
 
     fn not_loaded(&mut self, image: &Image, is_asked: bool) -> Reason {
@@ -127,7 +134,17 @@ impl<'a> Judge<'a> {
                 "check that program by itself, or as root",
             );
         };
-        let prevents = |obstacle: &Obstacle| obstacle.effect >= Effect::Breaks && obstacle.effect <= Effect::Prevents;
+        let prevents = |obstacle: &Obstacle| matches!(obstacle.effect, Effect::Breaks | Effect::Prevents);
+        let name = printable(&program);
+        if !program.is_absolute() {
+            return Reason::new(
+                "unseen",
+                format!(
+                    "the file of {name} could not be seen: it runs with other rights (setuid, setgid), or ended at once"
+                ),
+                format!("look at the file: jeshim check --file {name}"),
+            );
+        }
         if let Some(reason) = self.obstacle(&program, prevents) {
             return reason;
         }
@@ -135,7 +152,6 @@ impl<'a> Judge<'a> {
         if let Some(obstacle) = self.asked.obstacles.iter().find(|obstacle| is_asked && prevents(obstacle)) {
             return Reason::of(obstacle);
         }
-        let name = printable(&program);
         if self.no_children && !is_asked {
             return Reason::new(
                 "no_children",
