@@ -100,6 +100,15 @@ pub fn examine<'data, R: ReadRef<'data>>(
             }
         ));
     }
+    if let ([run], Some(other)) = (&running[..], pieces.iter().find(|piece| APPLE_SILICON_OWN.contains(&piece.kind)))
+        && !APPLE_SILICON_OWN.contains(&run.piece.kind)
+    {
+        notes.push(format!(
+            "{} is for Intel Macs; on Apple silicon the {} piece of {name} would run, and inserting it would end the program",
+            dylib.name,
+            other.kind.name()
+        ));
+    }
     if running.is_empty() {
         return (None, vec![refusal::architecture(&name, &pieces)], notes);
     }
@@ -140,6 +149,9 @@ pub fn examine<'data, R: ReadRef<'data>>(
     (best.or_else(|| slices.iter().flatten().next()).map(target), found, notes)
 }
 
+/// What Apple silicon runs without Rosetta.
+const APPLE_SILICON_OWN: &[Kind] = &[Kind::Arm64e, Kind::Arm64];
+
 /// A piece that runs, and where.
 struct Run<'a> {
     piece: &'a Piece,
@@ -156,7 +168,7 @@ fn running<'a>(pieces: &'a [Piece], dylib: &Dylib) -> Vec<Run<'a>> {
     let (apple, intel) = (choose(APPLE_SILICON), choose(INTEL));
     let run = |piece: Option<&'a Piece>, machines| piece.map(|piece| Run { piece, machines });
     let (mut on_apple, mut on_intel) = (None, None);
-    if is_for(&[Kind::Arm64, Kind::Arm64e]) {
+    if is_for(APPLE_SILICON_OWN) {
         on_apple = run(apple, "Apple silicon");
     }
     if is_for(INTEL) {

@@ -1,13 +1,15 @@
 //! Each with a file made for it.
 
 mod fixture;
+mod hostile;
 
 use super::examine;
 use crate::examine::{Effect, Obstacle};
 use crate::library::{Library, System, Target};
 use fixture::{ARM64, ARM64E, Form, I386, Program, Sign, X86_64, universal};
 use object::{Architecture, Endianness};
-use std::path::{Path, PathBuf};
+use std::ops::Deref;
+use std::path::Path;
 
 const RUNTIME: u32 = 0x1_0000;
 const ADHOC: u32 = 2;
@@ -28,7 +30,7 @@ fn ids(obstacles: &[Obstacle]) -> Vec<(&'static str, Effect)> {
 }
 
 /// Writes a library to a file of its own, since its signature is read from there.
-fn library(name: &str, file: &[u8]) -> Library {
+fn library(name: &str, file: &[u8]) -> Written {
     let path = std::env::temp_dir().join(format!("jeshim-macho-{}-{name}.dylib", std::process::id()));
     std::fs::write(&path, file).unwrap();
     let target = Target {
@@ -39,7 +41,24 @@ fn library(name: &str, file: &[u8]) -> Library {
         endianness: Endianness::Little,
     };
     let (version, jemalloc_version) = (String::new(), String::new());
-    Library { path, version, jemalloc_version, page_size: 0, options: Vec::new(), target }
+    Written(Library { path, version, jemalloc_version, page_size: 0, options: Vec::new(), target })
+}
+
+/// A library whose file goes with it.
+struct Written(Library);
+
+impl Deref for Written {
+    type Target = Library;
+
+    fn deref(&self) -> &Library {
+        &self.0
+    }
+}
+
+impl Drop for Written {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0.path);
+    }
 }
 
 fn dylib(cpu: (u32, u32), signature: Option<&Sign>) -> Vec<u8> {
@@ -220,6 +239,16 @@ fn of_a_universal_file_the_piece_that_runs_counts() {
 }
 
 #[test]
+fn a_library_for_intel_is_judged_for_an_intel_mac_and_the_other_is_noted() {
+    let hardened = Program::signed(&Sign { flags: RUNTIME, ..Sign::default() }).build();
+    let intel = Program { cpu: X86_64, ..Program::default() }.build();
+    let file = universal(&[(intel, X86_64), (hardened, ARM64)], false);
+    let (_, obstacles, notes) = judge_at("/opt/app", &file, Some(&library("for-intel", &dylib(X86_64, None))));
+    assert_eq!(ids(&obstacles), []);
+    assert!(notes[1].contains("on Apple silicon the arm64 piece of /opt/app would run"), "{notes:?}");
+}
+
+#[test]
 fn what_is_no_program_for_macos_is_said_to_be_none() {
     let signed = Program::signed(&adhoc());
     for file_type in [1, 4, 6, 8, 10, 11, 99] {
@@ -256,6 +285,8 @@ fn other_heaps_are_named() {
         // It comes from a library, about which nothing is known.
         assert_eq!(ids(&found(Program { symbols: vec![(symbol, false)], ..signed.clone() })), [], "{symbol}");
     }
+    let similar = vec![("_mi_mallocator", true), ("_x_mi_malloc", true), ("__ZN9xtcmalloc3getEv", true)];
+    assert_eq!(ids(&found(Program { symbols: similar, ..signed.clone() })), []);
     for text in [&b"\0<jemalloc>: Unsupported\0"[..], b"mimalloc: warning: \0", b"Scudo ERROR: \0"] {
         let program = Program { constants: text, symbols: vec![("_malloc", false)], ..signed.clone() };
         assert_eq!(ids(&found(program)), [("own_allocator", Effect::Part)]);
@@ -285,71 +316,4 @@ fn the_remedy_is_for_a_shell_and_of_the_whole_app() {
         remedy("/Applications/My App.app/Contents/MacOS/app")
             .ends_with("cp -R '/Applications/My App.app' /tmp/ && codesign --force --deep --sign - '/tmp/My App.app'")
     );
-}
-
-/// Files of every sort, for the two tests that follow.
-fn files() -> Vec<Vec<u8>> {
-    let sign =
-        |form| Sign { flags: RUNTIME, team: "TEAM", entitlements: vec![ALLOW, ANY_LIBRARY], form, ..Sign::default() };
-    let arm64 = Program {
-        sections: vec![("__RESTRICT", "__restrict"), ("__TEXT", "__const")],
-        crypt: 1,
-        ..Program::signed(&sign(Form::Der))
-    };
-    let intel = Program { cpu: X86_64, ..Program::signed(&sign(Form::Xml)) };
-    let pieces = [(arm64.build(), ARM64), (intel.build(), X86_64)];
-    let small = Program { cpu: I386, ..Program::default() }.build();
-    vec![arm64.build(), intel.build(), small, universal(&pieces, false), universal(&pieces, true)]
-}
-
-#[test]
-fn a_file_that_is_cut_off_is_never_found_to_be_good() {
-    for file in files().into_iter().filter(|file| !file.starts_with(&[0xce])) {
-        let whole = judge_at("/opt/app", &file, None).1;
-        for length in 0..file.len() {
-            let found = judge_at("/opt/app", &file[..length], None).1;
-            assert!(
-                ids(&found).contains(&("damaged", Effect::Unsure)) || found.len() >= whole.len(),
-                "{length}: {found:?}"
-            );
-        }
-    }
-    assert_eq!(judge(b""), [("damaged", Effect::Unsure)]);
-    assert_eq!(judge(b"\x7fELF"), [("damaged", Effect::Unsure)]);
-    // A universal file whose only piece is itself.
-    let mut own = universal(&[(Vec::new(), ARM64)], false);
-    own[16..24].copy_from_slice(&[0, 0, 0, 0, 0, 0, 0x10, 0]);
-    own.resize(4096, 0);
-    assert_eq!(judge(&own), [("damaged", Effect::Unsure)]);
-}
-
-#[test]
-fn no_bytes_make_it_panic() {
-    let mut random = fastrand::Rng::with_seed(20_261_201);
-    let interesting = [0, 1, 2, 7, 0x7f, 0x80, 0xfe, 0xff];
-    for file in files() {
-        for _ in 0..2000 {
-            let mut file = file.clone();
-            for _ in 0..random.usize(1..8) {
-                // Mostly in headers and signatures; a page of padding is of no interest.
-                let at = random.usize(..file.len());
-                let at = if file[at] == 0 && random.bool() { random.usize(..file.len().min(900)) } else { at };
-                match random.u8(..4) {
-                    0 => file[at] ^= 1 << random.u8(..8),
-                    1 => file[at] = random.u8(..),
-                    2 => file[at] = interesting[random.usize(..interesting.len())],
-                    _ => (at..file.len().min(at + 4)).for_each(|at| file[at] = 0xff),
-                }
-            }
-            if random.u8(..8) == 0 {
-                file.truncate(random.usize(..=file.len()));
-            }
-            let path = PathBuf::from("/opt/app");
-            let (by_slice, by_cache) = (
-                examine(&path, &file[..], None),
-                examine(&path, &object::ReadCache::new(std::io::Cursor::new(&file[..])), None),
-            );
-            assert_eq!(by_slice, by_cache);
-        }
-    }
 }
