@@ -88,16 +88,9 @@ fn shells_take_the_completions() {
 fn manual_pages_are_ones() {
     let folder = scratch("man").join("man1");
     succeed(jeshim().arg("man").arg(&folder));
-    let mut names: Vec<String> =
-        files(&folder).iter().filter_map(|file| Some(file.file_name()?.to_str()?.to_owned())).collect();
-    names.sort();
-    let expected = ["", "-check", "-completions", "-doctor", "-env", "-help", "-man", "-run"];
-    let expected: Vec<String> = expected
-        .iter()
-        .map(|name| format!("jeshim{name}.1"))
-        .filter(|name| names.contains(name) || !name.contains("help"))
-        .collect();
-    assert_eq!(names, expected);
+    let names: Vec<String> =
+        ["", "-check", "-completions", "-doctor", "-env", "-man", "-run"].map(|name| format!("jeshim{name}.1")).into();
+    assert_eq!(files(&folder).len(), names.len());
     for name in &names {
         let text = fs::read_to_string(folder.join(name)).expect("a page");
         assert!(text.contains(".TH ") && text.contains(".SH NAME"), "{name}");

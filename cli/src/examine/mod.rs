@@ -86,7 +86,7 @@ pub enum ExamineError {
     #[error("{0} is not found; look at the spelling and at PATH, or give the whole path")]
     NotFound(String),
     /// It exists, and is not for executing.
-    #[error("{path}: {cause}; {remedy}")]
+    #[error("{path} {cause}; {remedy}")]
     NotExecutable {
         /// As asked for.
         path: String,
