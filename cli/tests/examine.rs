@@ -415,6 +415,21 @@ fn privileges_of_others_are_named() {
 }
 
 #[test]
+fn before_a_start_nothing_is_searched_and_what_prevents_is_known() {
+    let library = ours();
+    let around = Surroundings { library: Some(&library), variables: variables(&library) };
+    let before = |program: &Path| ids(&examine::before_start(program.as_os_str(), &[], &around).expect("a program"));
+    assert_eq!(before(&compile(OWN, &[])), [("own_allocator", Effect::Prevents)]);
+    assert_eq!(before(Path::new("/bin/busybox")), [("static", Effect::Prevents)]);
+    let start = Instant::now();
+    assert_eq!(before(Path::new("/usr/bin/node")), []);
+    let before = start.elapsed();
+    let start = Instant::now();
+    assert_eq!(ids(&file("/usr/bin/node")), []);
+    assert!(before < start.elapsed(), "{before:?}");
+}
+
+#[test]
 fn the_examination_is_facts_for_machines() {
     let json = serde_json::to_value(file("/bin/busybox")).expect("JSON");
     assert_eq!(json["obstacles"][0]["id"], "static");

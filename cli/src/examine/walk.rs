@@ -21,6 +21,8 @@ pub(super) struct Walk<'a> {
     pub(super) found: Examination,
     /// Whether the library is still asked for at this point.
     pub(super) preloads: bool,
+    /// Whether the constants of an executable are searched for an allocator.
+    pub(super) searches: bool,
 }
 
 /// What comes after a file.
