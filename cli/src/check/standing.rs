@@ -122,7 +122,7 @@ impl<'a> Judge<'a> {
     /// An allocator that an executable keeps to itself; what it serves, no preloaded library can see.
     fn allocator_inside(&mut self, program: &Path, or_hidden: bool) -> Option<Reason> {
         let inside = self.obstacle(program, |obstacle| obstacle.effect == Effect::Part);
-        let hidden = || self.obstacle(program, |obstacle| or_hidden && obstacle.id == "hidden_allocator");
+        let mut hidden = || self.obstacle(program, |obstacle| or_hidden && obstacle.id == "hidden_allocator");
         inside.or_else(|| {
             let remedy = "if it has one, use a build that takes malloc from libc".to_owned();
             hidden().map(|reason| Reason { remedy, ..reason })
