@@ -11,6 +11,9 @@ const MOST_NAMES: usize = 4096;
 /// The tables of versions are far shorter, in bytes; none says how long it is.
 const LONGEST_VERSIONS: u64 = 1 << 20;
 
+/// How much of a symbol's name is looked at.
+const LONGEST_NAME: usize = 48;
+
 /// A dynamic segment, and the file around it.
 pub(super) struct Tables<'data, H: FileHeader<Endian = Endianness>, R: ReadRef<'data>> {
     header: &'data H,
@@ -55,7 +58,7 @@ impl<'data, H: FileHeader<Endian = Endianness>, R: ReadRef<'data>> Tables<'data,
         let search = if run.is_empty() { origin } else { run };
         file.search = search.iter().flat_map(|list| list.split(':')).map(str::to_owned).take(MOST_NAMES).collect();
         self.read_versions(file, table);
-        self.read_names(file, table);
+        self.read_names(file, strings);
         file.damage.dedup();
     }
 
@@ -125,7 +128,7 @@ impl<'data, H: FileHeader<Endian = Endianness>, R: ReadRef<'data>> Tables<'data,
         }
     }
 
-    fn read_names(&self, file: &mut Elf, strings: StringTable<'data>) {
+    fn read_names(&self, file: &mut Elf, strings: &[u8]) {
         let Some(address) = self.value(elf::DT_SYMTAB) else { return };
         let count = self.count_symbols(file, address);
         let Some(symbols) = self.slice::<H::Sym>(file, address, count) else {
@@ -136,8 +139,12 @@ impl<'data, H: FileHeader<Endian = Endianness>, R: ReadRef<'data>> Tables<'data,
             if symbol.is_local() {
                 continue;
             }
-            let Ok(symbol_name) = symbol.name(self.endian, strings) else { continue };
-            let Some(name) = Name::of(symbol_name) else { continue };
+            let at = usize::try_from(symbol.st_name(self.endian)).unwrap_or(usize::MAX);
+            let Some(start) = strings.get(at..) else { continue };
+            // No name that says something is longer, nor a beginning that does; those of C++ are hundreds of bytes.
+            let start = start.get(..LONGEST_NAME).unwrap_or(start);
+            let length = start.iter().position(|byte| *byte == 0).unwrap_or(start.len());
+            let Some(name) = start.get(..length).and_then(Name::of) else { continue };
             let side = if symbol.is_undefined(self.endian) { Side::Imported } else { Side::Exported };
             let hidden = !matches!(symbol.st_visibility(), elf::STV_DEFAULT | elf::STV_PROTECTED);
             if !hidden && !file.names.contains(&(name, side)) {
