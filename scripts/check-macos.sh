@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compiles library and platform for macOS, both architectures, on any Linux machine: every type is checked and object
-# code is made. Nothing is linked, since that takes jemalloc built for macOS, and nothing runs.
+# Compiles library, platform and command for macOS, both architectures, on any Linux machine: every type is checked, and
+# of the library object code is made. Nothing is linked, since that takes jemalloc built for macOS, and nothing runs.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
@@ -9,7 +9,7 @@ case "${1:-}" in
 "") ;;
 -h | --help)
     echo "usage: scripts/check-macos.sh"
-    echo "Compiles jeshim and jeshim-platform for ${targets[*]}, to object code."
+    echo "Compiles jeshim and jeshim-platform for ${targets[*]} to object code, and checks jeshim-host and jeshim-cli."
     echo "Takes the standard library for macOS from the toolchain (rustup target add ...), or builds it: from the toolchain's"
     echo "rust-src, or with Debian's rustc-web, unpacked into target/check-macos (about 800 MB) without installing it."
     echo "Exit status: 0 it compiles, 1 it does not, 77 skipped since no compiler for it can be had here, 125 usage."
@@ -117,8 +117,10 @@ failed=0
 for target in "${targets[@]}"; do
     echo "Compiling for $target with $version, $how"
     # So that warnings are seen again when nothing has changed.
-    cargo clean --quiet --locked --target "$target" --package jeshim --package jeshim-platform 2>/dev/null
-    if ! cargo rustc --locked ${options[@]+"${options[@]}"} --target "$target" --package jeshim --lib --crate-type rlib \
+    cargo clean --quiet --locked --target "$target" --package jeshim --package jeshim-platform --package jeshim-host \
+        --package jeshim-cli 2>/dev/null
+    if ! { cargo rustc --locked ${options[@]+"${options[@]}"} --target "$target" --package jeshim --lib --crate-type rlib &&
+        cargo check --locked ${options[@]+"${options[@]}"} --target "$target" --package jeshim-cli --bins; } \
         >"$folder/$target.log" 2>&1; then
         grep -vE '^ +(Compiling|Downloaded|Downloading|Fresh|Locking|Adding) ' "$folder/$target.log" >&2
         echo "check-macos: $target: FAILED (messages above)" >&2
