@@ -115,6 +115,7 @@ def main():
         "python3, json": program("/usr/bin/python3", ROOT / "workloads/programs/json_loop.py"),
         "redis-server": redis(folder),
         "buffers": program(arguments.requests, "buffers"),
+        "visitors": program(arguments.requests, "visitors"),
         "requests": requests(arguments.requests),
     }
     works = {name: once for name, once in works.items() if not arguments.only or name.split(",")[0] in arguments.only.split(",")}
