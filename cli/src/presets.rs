@@ -43,7 +43,7 @@ pub const PRESETS: &[Preset] = &[
         name: "low-latency",
         conf: "oversize_threshold:1073741824,dirty_decay_ms:-1",
         purpose: "even times: what a running thread has freed is never given back, so it need not be taken again",
-        cost: "memory stays at its peak until the program ends; few calls gained by it in what was measured, other than for large buffers",
+        cost: "memory stays at its peak until the program ends; little was gained by it in what was measured, other than with large buffers",
     },
     Preset {
         name: "debug",
