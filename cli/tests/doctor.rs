@@ -194,7 +194,7 @@ fn small_limits_are_noted() {
     for (limit, id, part) in [
         ("-v 2000000", "limit_address_space", "limited to 1.91 GiB"),
         ("-d 1000000", "limit_data", "limited to 976.56 MiB"),
-        ("-s 128", "limit_stack", "limited to 128.00 KiB"),
+        ("-s 255", "limit_stack", "limited to 255.00 KiB"),
         ("-f 4", "limit_file_size", "proof records do not fit"),
     ] {
         let (status, json) = with(limit);

@@ -69,7 +69,6 @@ fn what_cannot_be_read_is_unknown_and_no_problem() {
         .says("huge_pages", State::Unknown, &["could not tell: /sys/kernel/mm/transparent_hugepage/enabled: No such"])
         .says("overcommit", State::Unknown, &["/proc/sys/vm/overcommit_memory"])
         .says("swap", State::Unknown, &["/proc/meminfo"])
-        .says("limit_data", State::Unknown, &["/proc/self/limits"])
         .says("cgroup_cpu", State::Unknown, &["/proc/self/cgroup"])
         .says("kernel", State::Unknown, &["osrelease"]);
 }
@@ -85,7 +84,6 @@ fn nonsense_is_unknown_and_no_problem() {
             "/proc/sys/vm/overcommit_memory",
             "/proc/sys/vm/max_map_count",
             "/proc/meminfo",
-            "/proc/self/limits",
             "/proc/self/status",
             "/proc/self/cgroup",
             "/sys/fs/cgroup/memory.max",
@@ -100,6 +98,14 @@ fn nonsense_is_unknown_and_no_problem() {
             assert!(answer.finding.state != State::Problem, "{nonsense:?}: {answer:?}");
         }
     }
+}
+
+#[test]
+fn a_pipe_in_place_of_a_file_does_not_hold_it_up() {
+    let machine = elsewhere(&[("/etc/nothing", "")]);
+    let made = std::process::Command::new("mkfifo").arg(machine.0.root.join("etc/ld.so.preload")).status().unwrap();
+    assert!(made.success());
+    machine.says("ld_so_preload", State::Unknown, &["/etc/ld.so.preload is not a regular file"]);
 }
 
 #[test]
@@ -141,8 +147,9 @@ fn the_tightest_limit_on_memory_counts() {
     let meminfo = meminfo(0, 0);
     let v2 = [
         ("/proc/self/cgroup", "0::/pods/one\n"),
-        ("/sys/fs/cgroup/pods/one/memory.max", "max\n"),
+        ("/sys/fs/cgroup/pods/one/memory.max", "1073741824\n"),
         ("/sys/fs/cgroup/pods/memory.max", "536870912\n"),
+        ("/sys/fs/cgroup/memory.max", "max\n"),
         ("/proc/meminfo", &meminfo),
     ];
     elsewhere(&v2)
@@ -178,7 +185,7 @@ fn a_quota_is_told_with_what_the_library_made_of_it() {
     ];
     elsewhere(&files)
         .says("cpus", State::Ok, &["8 CPUs of the machine's 16"])
-        .says("cgroup_cpu", State::Ok, &["1.50 CPUs"])
+        .says("cgroup_cpu", State::Ok, &["group /sys/fs/cgroup has a quota of 1.50 CPUs"])
         .recorded(json!({"options": {"sources": {"jeshim_defaults": "narenas_ratio:1.00000"}}}))
         .says("cgroup_cpu", State::Ok, &["1.50 CPUs: the library sets narenas_ratio:1.00000"])
         .recorded(json!({"options": {"sources": {"jeshim_defaults": null}}}))

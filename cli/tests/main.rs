@@ -1,10 +1,15 @@
 //! All tests of the command: one executable, one module a behaviour.
 
 mod check;
+mod corpus;
 mod doctor;
 mod doctor_elsewhere;
 mod env;
+mod examine;
 mod harness;
+mod macho;
+mod packaging;
+mod pid;
 mod run;
 mod run_as_program;
 mod run_stats;

@@ -31,6 +31,17 @@ pub fn name_of(image: &Image) -> String {
     format!("{} (pid {})", printable(program.file_name().unwrap_or(program.as_os_str())), image.pid)
 }
 
+/// The name under which it was asked for, and, where that came to run another program, that program's.
+fn name_as_typed(asked: &Image, file: Option<&Path>, typed: &OsStr) -> String {
+    let typed = printable(Path::new(typed).file_name().unwrap_or(typed));
+    let real = file.and_then(|file| std::fs::canonicalize(file).ok());
+    if asked.program == real {
+        // Not that of the file behind a symbolic link: redis-server is redis-check-rdb.
+        return format!("{typed} (pid {})", asked.pid);
+    }
+    format!("{}, started as {typed})", name_of(asked).trim_end_matches(')'))
+}
+
 /// Judges the tree. The program that was asked for decides; the others can only take away from "served". `file` is what
 /// was asked for, and `typed` how it was typed.
 pub fn judge(processes: &Processes, standings: &[Standing], file: Option<&Path>, typed: &OsStr) -> Judgement {
@@ -52,11 +63,7 @@ pub fn judge(processes: &Processes, standings: &[Standing], file: Option<&Path>,
         counted().filter(|(_, standing)| matches!(standing, Standing::Served | Standing::Part(_))).count() as u64;
     let others_served = served.saturating_sub(u64::from(matches!(standing, Standing::Served | Standing::Part(_))));
     let processes_served = || count(others_served, "process", "processes");
-    let mut name = name_of(asked);
-    if asked.program.as_deref() != file {
-        let typed = Path::new(typed).file_name().unwrap_or(typed);
-        name = format!("{}, started as {})", name.trim_end_matches(')'), printable(typed));
-    }
+    let name = name_as_typed(asked, file, typed);
     let words = asked.record.as_ref().map(served_in_words).unwrap_or_default();
     let others_are = others().filter(|(_, standing)| matches!(standing, Standing::NotServed(_))).count() as u64;
     match (standing, not_served) {

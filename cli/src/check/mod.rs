@@ -168,6 +168,7 @@ fn run(
     processes.root_ended(ended);
     follow(arguments.follow, &mut processes, &mut watch, environment);
     processes.assign(processes::records(&folder.records()));
+    processes.complete(examination.steps.last().map(|step| step.path.as_path()));
     Ok(Ok(report(arguments, &processes, library, examination, ended, watch.is_exact().err())))
 }
 
@@ -204,7 +205,7 @@ fn report(
     ended: Ended,
     may_have_missed: Option<String>,
 ) -> Report {
-    let mut judge = Judge::new(library, arguments.settings.no_children);
+    let mut judge = Judge::new(library, &examination, arguments.settings.no_children);
     let asked = processes.asked();
     let standings: Vec<Standing> =
         processes.images.iter().enumerate().map(|(index, image)| judge.standing(image, Some(index) == asked)).collect();

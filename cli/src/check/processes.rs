@@ -14,7 +14,8 @@ pub struct Image {
     pub pid: u32,
     /// Who forked it.
     pub parent: u32,
-    /// Its executable; of a script, the interpreter. `None` when nobody could see it.
+    /// Its executable; of a script, the interpreter. Where that could not be seen, the name that the kernel gives the
+    /// process, without a folder; `None` when not even that is known.
     pub program: Option<PathBuf>,
     /// Whether it has executed nothing since it was forked.
     pub forked: bool,
@@ -150,6 +151,15 @@ impl Processes {
                     environment: None,
                 }),
             }
+        }
+    }
+
+    /// Fills in the program asked for where it could not be seen: `file` is what its files said it would be.
+    pub fn complete(&mut self, file: Option<&Path>) {
+        let unseen = |image: &&mut Image| image.program.as_deref().is_none_or(|program| !program.is_absolute());
+        let asked = self.asked().and_then(|index| self.images.get_mut(index));
+        if let (Some(image), Some(file)) = (asked.filter(unseen), file) {
+            image.program = Some(file.to_owned());
         }
     }
 

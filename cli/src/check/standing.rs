@@ -13,6 +13,9 @@ use std::path::{Path, PathBuf};
 /// The names on which everything rests: a program that has one of them elsewhere has two allocators.
 const CORE: [&str; 6] = ["malloc", "calloc", "realloc", "free", "posix_memalign", "aligned_alloc"];
 
+/// Fewer small blocks than that may all be libc's: buffers of standard streams, locale, what its start takes.
+const FEW: u64 = 100;
+
 /// How an image stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
@@ -57,13 +60,15 @@ pub struct Judge<'a> {
     library: &'a Library,
     /// Programs that a program starts were asked not to have the library.
     no_children: bool,
+    /// What the command asked for tells, with its arguments.
+    asked: &'a Examination,
     files: HashMap<PathBuf, Option<Examination>>,
 }
 
 impl<'a> Judge<'a> {
     /// For what a command with this library came to.
-    pub fn new(library: &'a Library, no_children: bool) -> Judge<'a> {
-        Judge { library, no_children, files: HashMap::new() }
+    pub fn new(library: &'a Library, asked: &'a Examination, no_children: bool) -> Judge<'a> {
+        Judge { library, no_children, asked, files: HashMap::new() }
     }
 
     /// How an image stands.
@@ -90,7 +95,9 @@ impl<'a> Judge<'a> {
                 record.served.as_ref().map_or(record.serving == Some(true), |served| served.small_allocations > 0);
             return if served { Standing::Part(reason) } else { Standing::NotServed(reason) };
         }
-        let inside = image.program.as_deref().and_then(|program| self.allocator_inside(program));
+        // So few are libc's own, when the program itself calls none of malloc's family.
+        let few = record.served.as_ref().is_none_or(|served| served.small_allocations < FEW);
+        let inside = image.program.as_deref().and_then(|program| self.allocator_inside(program, few));
         if record.is_served() {
             return inside.map_or(Standing::Served, Standing::Part);
         }
@@ -113,8 +120,13 @@ impl<'a> Judge<'a> {
     }
 
     /// An allocator that an executable keeps to itself; what it serves, no preloaded library can see.
-    fn allocator_inside(&mut self, program: &Path) -> Option<Reason> {
-        self.obstacle(program, |obstacle| obstacle.effect == Effect::Part)
+    fn allocator_inside(&mut self, program: &Path, or_hidden: bool) -> Option<Reason> {
+        let inside = self.obstacle(program, |obstacle| obstacle.effect == Effect::Part);
+        let mut hidden = || self.obstacle(program, |obstacle| or_hidden && obstacle.id == "hidden_allocator");
+        inside.or_else(|| {
+            let remedy = "if it has one, use a build that takes malloc from libc".to_owned();
+            hidden().map(|reason| Reason { remedy, ..reason })
+        })
     }
 
     fn not_loaded(&mut self, image: &Image, is_asked: bool) -> Reason {
@@ -125,11 +137,24 @@ impl<'a> Judge<'a> {
                 "check that program by itself, or as root",
             );
         };
-        let prevents = |obstacle: &Obstacle| obstacle.effect >= Effect::Breaks && obstacle.effect <= Effect::Prevents;
+        let prevents = |obstacle: &Obstacle| matches!(obstacle.effect, Effect::Breaks | Effect::Prevents);
+        let name = printable(&program);
+        if !program.is_absolute() {
+            return Reason::new(
+                "unseen",
+                format!(
+                    "the file of {name} could not be seen: it runs with other rights (setuid, setgid), or ended at once"
+                ),
+                format!("look at the file: jeshim check --file {name}"),
+            );
+        }
         if let Some(reason) = self.obstacle(&program, prevents) {
             return reason;
         }
-        let name = printable(&program);
+        // Its arguments may tell more than its file: env -i, sudo.
+        if let Some(obstacle) = self.asked.obstacles.iter().find(|obstacle| is_asked && prevents(obstacle)) {
+            return Reason::of(obstacle);
+        }
         if self.no_children && !is_asked {
             return Reason::new(
                 "no_children",

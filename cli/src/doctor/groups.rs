@@ -75,7 +75,8 @@ fn tightest<T: PartialOrd>(
         for mount in mounts {
             // A path as the host sees it may not exist in a container: the walk then ends at the mount point, which is
             // the container's own group.
-            let own = mount.join(path.trim_start_matches('/'));
+            // Joined part by part: the root group's path is "/", the mount point itself.
+            let own: PathBuf = mount.iter().chain(Path::new(path.trim_matches('/')).iter()).collect();
             for group in own.ancestors().take_while(|group| group.starts_with(&mount)) {
                 let Some(value) = bound_of(group) else { continue };
                 if tightest.as_ref().is_none_or(|found| value < found.value) {

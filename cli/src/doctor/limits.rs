@@ -10,17 +10,17 @@ const RECORD: u64 = 16 << 10;
 /// Threads have stacks of this size when the program does not say otherwise; glibc's own minimum is 16 KiB.
 const SMALL_STACK: u64 = 256 << 10;
 
-fn with(machine: &Machine, which: fn(&Limits) -> Option<u64>, judge: fn(u64) -> Finding, unlimited: &str) -> Finding {
-    match machine::limits(&machine.root) {
+fn with(which: fn(&Limits) -> Option<u64>, judge: fn(u64) -> Finding, unlimited: &str) -> Finding {
+    match machine::limits() {
         Ok(limits) => match which(&limits) {
             Some(limit) => judge(limit).fact("limit", limit),
             None => Finding::ok(unlimited).fact("limit", serde_json::Value::Null),
         },
-        Err(error) => Finding::unknown(format!("/proc/self/limits: {error}")),
+        Err(error) => Finding::unknown(format!("getrlimit: {error}")),
     }
 }
 
-pub(super) fn address_space(machine: &Machine) -> Finding {
+pub(super) fn address_space(_: &Machine) -> Finding {
     let judge = |limit| {
         Finding::note(format!(
             "the address space is limited to {} (ulimit -v), and what jemalloc reserves counts: malloc fails there",
@@ -28,10 +28,10 @@ pub(super) fn address_space(machine: &Machine) -> Finding {
         ))
         .remedy("ulimit -v unlimited; to bound memory in use, a control group")
     };
-    with(machine, |limits| limits.address_space, judge, "the address space is not limited (ulimit -v)")
+    with(|limits| limits.address_space, judge, "the address space is not limited (ulimit -v)")
 }
 
-pub(super) fn data(machine: &Machine) -> Finding {
+pub(super) fn data(_: &Machine) -> Finding {
     let judge = |limit| {
         Finding::note(format!(
             "data is limited to {} (ulimit -d), and all that jemalloc maps counts: malloc fails there",
@@ -39,10 +39,10 @@ pub(super) fn data(machine: &Machine) -> Finding {
         ))
         .remedy("ulimit -d unlimited; to bound memory in use, a control group")
     };
-    with(machine, |limits| limits.data, judge, "data is not limited (ulimit -d)")
+    with(|limits| limits.data, judge, "data is not limited (ulimit -d)")
 }
 
-pub(super) fn stack(machine: &Machine) -> Finding {
+pub(super) fn stack(_: &Machine) -> Finding {
     let judge = |limit| {
         if limit < SMALL_STACK {
             Finding::note(format!("stacks are limited to {} (ulimit -s): deep calls end a program", bytes(limit)))
@@ -51,10 +51,10 @@ pub(super) fn stack(machine: &Machine) -> Finding {
             Finding::ok(format!("stacks are limited to {} (ulimit -s)", bytes(limit)))
         }
     };
-    with(machine, |limits| limits.stack, judge, "stacks are not limited (ulimit -s)")
+    with(|limits| limits.stack, judge, "stacks are not limited (ulimit -s)")
 }
 
-pub(super) fn file_size(machine: &Machine) -> Finding {
+pub(super) fn file_size(_: &Machine) -> Finding {
     let judge = |limit| {
         if limit < RECORD {
             Finding::note(format!(
@@ -66,10 +66,10 @@ pub(super) fn file_size(machine: &Machine) -> Finding {
             Finding::ok(format!("files are limited to {} (ulimit -f)", bytes(limit)))
         }
     };
-    with(machine, |limits| limits.file_size, judge, "the size of files is not limited (ulimit -f)")
+    with(|limits| limits.file_size, judge, "the size of files is not limited (ulimit -f)")
 }
 
-pub(super) fn core(machine: &Machine) -> Finding {
+pub(super) fn core(_: &Machine) -> Finding {
     let judge = |limit| {
         if limit == 0 {
             Finding::ok("core files are off (ulimit -c)")
@@ -77,5 +77,5 @@ pub(super) fn core(machine: &Machine) -> Finding {
             Finding::ok(format!("core files are limited to {} (ulimit -c)", bytes(limit)))
         }
     };
-    with(machine, |limits| limits.core, judge, "core files are not limited (ulimit -c)")
+    with(|limits| limits.core, judge, "core files are not limited (ulimit -c)")
 }

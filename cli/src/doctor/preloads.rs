@@ -8,6 +8,9 @@ use std::process::Command;
 
 const LD_SO_PRELOAD: &str = "/etc/ld.so.preload";
 
+/// Where the dynamic linker looks in any case.
+const FOLDERS: [&str; 4] = ["/lib", "/usr/lib", "/lib64", "/usr/lib64"];
+
 /// How the files of other allocators' libraries begin.
 const ALLOCATORS: [&str; 14] = [
     "libjemalloc",
@@ -71,11 +74,12 @@ fn exists(machine: &Machine, entry: &str) -> Option<bool> {
     if entry.contains('/') {
         return Some(Path::new(entry).exists()); // From where the program starts.
     }
-    if machine.variable("LD_LIBRARY_PATH").is_some() {
+    let more = machine.variable("LD_LIBRARY_PATH").unwrap_or_default().to_string_lossy();
+    if more.contains('$') {
         return None;
     }
-    let in_folders =
-        ["/lib", "/usr/lib", "/lib64", "/usr/lib64"].iter().any(|folder| machine.has(format!("{folder}/{entry}")));
+    let more = more.split([':', ';']).filter(|folder| !folder.is_empty());
+    let in_folders = FOLDERS.into_iter().chain(more).any(|folder| machine.has(format!("{folder}/{entry}")));
     Some(in_folders || known_libraries(machine).ok()?.iter().any(|(name, _)| name == entry))
 }
 

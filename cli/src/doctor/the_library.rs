@@ -10,9 +10,7 @@ use jeshim_host::preload;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::ExitStatusExt;
 
-fn library(machine: &Machine) -> Result<&Library, Finding> {
-    machine.library.as_ref().map_err(|_| Finding::unknown("there is no library"))
-}
+const NO_LIBRARY: &str = "there is no library";
 
 pub(super) fn found(machine: &Machine) -> Finding {
     match &machine.library {
@@ -33,10 +31,7 @@ pub(super) fn found(machine: &Machine) -> Finding {
 
 /// By the modes: services run as other users, and a library that others can change is code of theirs.
 pub(super) fn readable(machine: &Machine) -> Finding {
-    let library = match library(machine) {
-        Ok(library) => library,
-        Err(finding) => return finding,
-    };
+    let Ok(library) = &machine.library else { return Finding::unknown(NO_LIBRARY) };
     for path in library.path.ancestors() {
         let metadata = match path.metadata() {
             Ok(metadata) => metadata,
@@ -101,7 +96,7 @@ pub(super) fn c_library(machine: &Machine) -> Finding {
 
 pub(super) fn loads(machine: &Machine) -> Finding {
     match &machine.trial {
-        Trial::NoLibrary => Finding::unknown("there is no library"),
+        Trial::NoLibrary => Finding::unknown(NO_LIBRARY),
         Trial::NotTried(reason) => Finding::unknown(printable(reason)),
         Trial::TookTooLong { program, limit } => Finding::problem(format!(
             "a test program ({}) with the library did not end within {} s",
@@ -170,10 +165,7 @@ fn remedy_for(message: &str) -> &'static str {
 }
 
 pub(super) fn page_size(machine: &Machine) -> Finding {
-    let library = match library(machine) {
-        Ok(library) => library,
-        Err(finding) => return finding.fact("kernel", machine.page_size),
-    };
+    let Ok(library) = &machine.library else { return Finding::unknown(NO_LIBRARY).fact("kernel", machine.page_size) };
     let (kernel, built_for) = (machine.page_size, library.page_size);
     let finding = if built_for == 0 {
         Finding::unknown("the library does not say for which size of pages it was built")

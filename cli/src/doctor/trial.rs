@@ -177,7 +177,7 @@ mod tests {
         };
         let folder = tempfile::tempdir().unwrap();
         let script = folder.path().join("sleeps");
-        std::fs::write(&script, "sleep 60\n").unwrap();
+        std::fs::write(&script, "exec sleep 60\n").unwrap();
         let began = Instant::now();
         let trial = start(&library, &[], &path, script.to_str().unwrap(), Duration::from_millis(100)).unwrap();
         assert!(matches!(trial, Trial::TookTooLong { .. }), "{trial:?}");

@@ -50,6 +50,8 @@ impl Name {
             b"rpmalloc" => Name::Prefixed("rpmalloc"),
             b"sn_malloc" | b"sn_rust_alloc" => Name::Prefixed("snmalloc"),
             b"scalable_malloc" => Name::Prefixed("TBB's allocator"),
+            // A sanitizer inside of an executable looks for the program's hooks.
+            b"__sanitizer_malloc_hook" => Name::Sanitizer("a sanitizer"),
             b"__asan_init" => Name::Sanitizer("AddressSanitizer"),
             b"__hwasan_init" => Name::Sanitizer("HWAddressSanitizer"),
             b"__tsan_init" => Name::Sanitizer("ThreadSanitizer"),

@@ -1,11 +1,11 @@
 //! Who else may serve a program's memory: an allocator of its own, a sanitizer, Go, a runtime's heap.
 
 use super::libraries::{Loaded, is_systems};
-use super::open::Opened;
 use super::{Effect, Examination, marks};
 use crate::elf::{Elf, Name, Runtime};
 use crate::terminal::printable;
 use std::ffi::OsString;
+use std::fs::File;
 
 /// What a sanitizer's library is called, what it is, and whether it accepts to come second.
 const SANITIZERS: &[(&str, &str)] =
@@ -13,28 +13,28 @@ const SANITIZERS: &[(&str, &str)] =
 
 const OTHER_BUILD: &str = "use a build of it that takes malloc from libc";
 
-/// Adds what the executable and its libraries show.
+/// Adds what the executable and its libraries show, and with a file to search, what its constants show.
 pub(super) fn obstacles(
     elf: &Elf,
-    file: &Opened,
+    path: &str,
+    search: Option<&File>,
     loaded: &[Loaded],
     variables: &[(OsString, OsString)],
     found: &mut Examination,
 ) {
-    let path = printable(&file.path);
-    if sanitizer(elf, &path, loaded, found) {
+    if sanitizer(elf, path, loaded, found) {
         return;
     }
     if elf.go {
-        go(elf, &path, found);
+        go(elf, path, found);
         return;
     }
     runtimes(elf, loaded, variables, found);
     let exports_malloc = elf.exports(|name| name == Name::Malloc);
     let maps = elf.imports(|name| name == Name::Maps);
-    let searched = match &file.file {
+    let searched = match search {
         // Who gets no memory from the kernel has no allocator.
-        Some(open) if exports_malloc || maps => marks::search(elf, open),
+        Some(open) if exports_malloc || maps => marks::search(elf, open, exports_malloc),
         _ => marks::Found::default(),
     };
     if searched.capped && searched.allocator.is_none() {

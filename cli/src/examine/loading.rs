@@ -68,8 +68,8 @@ pub(super) fn obstacles(program: &Elf, path: &str, library: &Target, found: &mut
     let target = program.target();
     if !program.same_machine(library) {
         let family = |target: &Target| format!("{:?}", target.architecture);
-        let x86 = |target: &Target| ["X86_64", "I386"].contains(&family(target).as_str());
-        let word_size = x86(&target) && x86(library) && target.sub_architecture == library.sub_architecture;
+        let x86 = |target: &Target| ["X86_64", "X86_64_X32", "I386"].contains(&family(target).as_str());
+        let word_size = x86(&target) && x86(library);
         let (id, cause) = if word_size {
             let cause =
                 format!("{path} is a {}-bit program, and the library is for {}-bit ones", target.bits, library.bits);

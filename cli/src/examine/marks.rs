@@ -5,11 +5,11 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// All the texts of one have to be there: a program may mention an allocator, or its options, without having it.
+/// All the texts of one have to be there: a program may mention an allocator, or its options, without having it. Where
+/// it is known that there is an allocator, the first one names it.
 /// Where a bar stands the text goes on: this very file would otherwise carry them.
 const MARKS: &[(&str, &[&str])] = &[
-    ("jemalloc", &["<jem|alloc>: ", "narenas_aut|o", "dirty_decay|_ms"]),
-    ("jemalloc", &["<jem|alloc>: ", "lg_dirty_mu|lt"]),
+    ("jemalloc", &["<jem|alloc>", "Conf string ends with k|ey"]),
     ("mimalloc", &["mimal|loc: error: ", "eager_co|mmit", "mimal|loc_"]),
     ("tcmalloc", &["TCMAL|LOC_", "MALL|OC: "]),
     ("PartitionAlloc", &["PartitionAl|loc.", "partition_al|loc/"]),
@@ -32,8 +32,8 @@ pub(super) struct Found {
     pub(super) capped: bool,
 }
 
-/// Searches the constants of an executable.
-pub(super) fn search(elf: &Elf, file: &File) -> Found {
+/// Searches the constants of an executable, which is known to have an allocator or not.
+pub(super) fn search(elf: &Elf, file: &File, known: bool) -> Found {
     let texts: Vec<String> = MARKS.iter().flat_map(|(_, marks)| *marks).map(|mark| mark.replace('|', "")).collect();
     let Ok(searcher) = AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(&texts) else {
         return Found::default();
@@ -48,7 +48,7 @@ pub(super) fn search(elf: &Elf, file: &File) -> Found {
         let mut at = 0;
         while at < segment.size {
             if left == 0 {
-                return Found { allocator: named(&texts, &seen), capped: true };
+                return Found { allocator: named(&texts, &seen, known), capped: true };
             }
             let want = usize::try_from((segment.size - at).min(left)).unwrap_or(CHUNK).min(CHUNK);
             let Some(offset) = segment.offset.checked_add(at) else { break };
@@ -61,10 +61,9 @@ pub(super) fn search(elf: &Elf, file: &File) -> Found {
                     *seen = true;
                 }
             }
-            if seen.iter().filter(|seen| **seen).count() > before {
-                if let Some(allocator) = named(&texts, &seen) {
-                    return Found { allocator: Some(allocator), capped: false };
-                }
+            let more = seen.iter().filter(|seen| **seen).count() > before;
+            if let (true, Some(allocator)) = (more, named(&texts, &seen, known)) {
+                return Found { allocator: Some(allocator), capped: false };
             }
             let step = if length > OVERLAP { length - OVERLAP } else { length };
             // The overlap is for what goes on: at the end it would never end.
@@ -73,14 +72,15 @@ pub(super) fn search(elf: &Elf, file: &File) -> Found {
             left = left.saturating_sub(step);
         }
     }
-    Found { allocator: named(&texts, &seen), capped: false }
+    Found { allocator: named(&texts, &seen, known), capped: false }
 }
 
-/// The first allocator whose texts have all been seen. A text may be in the list twice: it is found as its first.
-fn named(texts: &[String], seen: &[bool]) -> Option<&'static str> {
+/// The first allocator whose texts have all been seen.
+fn named(texts: &[String], seen: &[bool], known: bool) -> Option<&'static str> {
     let has = |mark: &str| {
         let mark = mark.replace('|', "");
         texts.iter().zip(seen).any(|(text, seen)| *seen && *text == mark)
     };
-    MARKS.iter().find(|(_, marks)| marks.iter().all(|mark| has(mark))).map(|(name, _)| *name)
+    let enough = |marks: &[&str]| marks.iter().take(if known { 1 } else { marks.len() }).all(|mark| has(mark));
+    MARKS.iter().find(|(_, marks)| enough(marks)).map(|(name, _)| *name)
 }

@@ -67,7 +67,8 @@ fn elf_file<'data, R: ReadRef<'data>>(walk: &mut Walk, file: &Opened, data: R) {
     if let Some(library) = library {
         loading::requirements(&path, library, &loaded, &mut walk.found);
     }
-    allocator::obstacles(&elf, file, &loaded, &walk.variables, &mut walk.found);
+    let search = file.file.as_ref().filter(|_| walk.searches);
+    allocator::obstacles(&elf, &path, search, &loaded, &walk.variables, &mut walk.found);
 }
 
 fn damaged(path: &str, what: &str, found: &mut Examination) {

@@ -21,6 +21,8 @@ pub(super) struct Walk<'a> {
     pub(super) found: Examination,
     /// Whether the library is still asked for at this point.
     pub(super) preloads: bool,
+    /// Whether the constants of an executable are searched for an allocator.
+    pub(super) searches: bool,
 }
 
 /// What comes after a file.
@@ -40,7 +42,7 @@ impl Walk<'_> {
         let mut interpreters = 0;
         for _ in 0..MOST_PROGRAMS {
             let file = open::open(&path, &because, &mut self.found.steps)?;
-            self.from_a_store(&path, &file);
+            self.store(&path, &file);
             let next = match script::read(&file.start) {
                 _ if file.file.is_none() => {
                     self.unreadable(&file);
@@ -56,8 +58,14 @@ impl Walk<'_> {
                     Next::Nothing
                 }
                 Script::Interpreted { interpreter, argument } => {
-                    interpreters += 1;
-                    self.interpreter(&file, &path, &interpreter, argument, &arguments)
+                    // valgrind and xvfb-run are scripts.
+                    match self.wrapped(&file, &arguments)? {
+                        next @ Next::File(..) => next,
+                        _ => {
+                            interpreters += 1;
+                            self.interpreter(&file, &path, &interpreter, argument, &arguments)
+                        }
+                    }
                 }
                 Script::ForShell if executable::may_execute(&file.path) && !self.found.steps.is_empty() => {
                     self.for_shell(&file, &path, &arguments)
@@ -68,7 +76,10 @@ impl Walk<'_> {
                 }
             };
             match next {
-                Next::Here => return Ok(program::examine(self, &file)),
+                Next::Here => {
+                    program::examine(self, &file);
+                    return Ok(());
+                }
                 Next::Nothing => return Ok(()),
                 Next::File(next_path, next_arguments, next_because) => {
                     (path, arguments, because) = (next_path, next_arguments, next_because);
@@ -249,7 +260,7 @@ impl Walk<'_> {
     }
 
     /// Links that flatpak and snap make for what they installed.
-    fn from_a_store(&mut self, path: &Path, file: &Opened) {
+    fn store(&mut self, path: &Path, file: &Opened) {
         let path = std::path::absolute(path).unwrap_or(path.to_owned());
         let (id, name) = if path.starts_with("/snap/bin") || path.starts_with("/var/lib/snapd/snap/bin") {
             ("snap", "snap")

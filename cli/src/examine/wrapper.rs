@@ -176,6 +176,9 @@ pub(super) struct Wrapped {
     pub(super) does: Does,
 }
 
+/// What is asked of those that start programs elsewhere, among much else.
+const STARTS: &[&str] = &["run", "exec", "start", "create", "shell", "compose", "up"];
+
 /// The dynamic linker, called as a program.
 const LINKER_OPTIONS: &[&str] =
     &["library-path", "inhibit-rpath", "audit", "preload", "argv0", "glibc-hwcaps-prepend", "glibc-hwcaps-mask"];
@@ -196,7 +199,17 @@ pub(super) fn unwrap(name: &str, arguments: &[OsString]) -> Option<Wrapped> {
         Does::ClearsWith(..) => Does::Passes,
         does => does,
     };
-    Some(Wrapped { command: rest(wrapper, arguments), does })
+    let command = rest(wrapper, arguments);
+    // `sudo --version`, `docker images`: it does what it does itself.
+    let words = || arguments.iter().filter_map(|argument| argument.to_str()).filter(|word| !word.starts_with('-'));
+    let starts = match does {
+        Does::Outside(..) => words().next().is_some_and(|verb| STARTS.contains(&verb)),
+        _ if wrapper.none == "*" => {
+            words().next().is_some() || matches!(does, Does::Clears(_)) && has(&["", "l", "login"])
+        }
+        _ => !command.is_empty(),
+    };
+    starts.then_some(Wrapped { command, does })
 }
 
 /// `ld-linux-x86-64.so.2`, `ld-musl-x86_64.so.1`, `ld-2.31.so`.
@@ -304,10 +317,21 @@ mod tests {
         ] {
             assert_eq!(command(line), ["prog", "-x"], "{line}");
         }
-        for line in ["nice", "nice -n", "timeout 5", "chrt -p 1", "taskset -cp 0 1", "docker run image prog"] {
-            assert_eq!(command(line), [""; 0], "{line}");
+        assert_eq!(command("docker run image prog"), [""; 0]);
+        for line in [
+            "cat",
+            "nice",
+            "nice -n",
+            "timeout 5",
+            "chrt -p 1",
+            "taskset -cp 0 1",
+            "ssh -V",
+            "sudo -V",
+            "docker images",
+        ] {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            assert_eq!(unwrap(line.split(' ').next().unwrap_or_default(), &words[1..]), None, "{line}");
         }
-        assert_eq!(unwrap("cat", &[]), None);
     }
 
     #[test]

@@ -15,7 +15,8 @@ pub fn why(process: &Process, objects: &[Object]) -> Reason {
         return started(process);
     };
     let name = printable(&program.path);
-    if !program.image.has_interpreter() && objects.len() == 1 {
+    let interpreter = program.image.interpreter();
+    if interpreter.is_none() && objects.len() == 1 {
         return Reason::new(
             "static",
             format!("{name} is linked statically, and no dynamic linker runs that would load anything"),
@@ -29,7 +30,7 @@ pub fn why(process: &Process, objects: &[Object]) -> Reason {
             "use a 64-bit build of the program",
         );
     }
-    if objects.iter().any(|object| object.name().to_string_lossy().starts_with("ld-musl-")) {
+    if interpreter.is_some_and(|path| path.contains("/ld-musl-")) {
         return Reason::new(
             "musl",
             format!("{name} is a program of musl, which a library for glibc cannot be loaded into"),
@@ -54,7 +55,7 @@ fn started(process: &Process) -> Reason {
     let Some(environment) = process.environment() else {
         return Reason::new(
             "not_loaded",
-            format!("no library of jeshim is loaded, and the process's environment may not be read to say why"),
+            "no library of jeshim is loaded, and the process's environment may not be read to say why",
             "look again as root",
         );
     };

@@ -185,3 +185,10 @@ fn slots(image: &Image, dynamic: &Dynamic, kinds: [u32; 2]) -> Option<Vec<Slot>>
     }
     Some(slots)
 }
+
+/// The names that a file takes or has relocations for, without a process.
+#[cfg(test)]
+pub(super) fn names_in(image: &Image) -> Option<Vec<&'static str>> {
+    let slots = slots(image, &image.dynamic()?, kinds(image.machine)?)?;
+    Some(slots.into_iter().map(|slot| slot.name).collect())
+}

@@ -108,9 +108,12 @@ impl<'a> Image<'a> {
         self.segments.iter().filter(|segment| segment.kind == elf::PT_LOAD)
     }
 
-    /// Whether it names a dynamic linker.
-    pub fn has_interpreter(&self) -> bool {
-        self.segments.iter().any(|segment| segment.kind == elf::PT_INTERP)
+    /// The dynamic linker that it names.
+    pub fn interpreter(&self) -> Option<String> {
+        let segment = self.segments.iter().find(|segment| segment.kind == elf::PT_INTERP)?;
+        let bytes = self.at(segment.address, segment.file_size.min(4096))?;
+        let end = memchr::memchr(0, &bytes).unwrap_or(bytes.len());
+        Some(String::from_utf8_lossy(bytes.get(..end)?).into_owned())
     }
 
     /// First and last address, before the bias is added.
@@ -222,8 +225,8 @@ impl<'a> Image<'a> {
         self.endian
     }
 
-    /// Whether it is read from its file.
-    pub fn is_from_file(&self) -> bool {
+    /// Whether it is read from its file, where sections are known.
+    pub fn has_sections(&self) -> bool {
         matches!(self.source, Source::File(_))
     }
 }
@@ -246,4 +249,51 @@ pub struct Dynamic {
 /// As many whole entries as there are.
 pub fn table<T: Pod>(bytes: &[u8]) -> &[T] {
     pod::slice_from_bytes(bytes, bytes.len() / size_of::<T>()).map_or(&[], |(entries, _)| entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    /// Reads everything that is ever read of a file with these bytes.
+    fn read(path: &std::path::Path, bytes: &[u8]) -> bool {
+        std::fs::File::create(path).and_then(|mut file| file.write_all(bytes)).expect("a file");
+        let Some(image) = Image::read(Source::File(File::open(path).expect("a file"))) else { return false };
+        let _ = (image.extent(), image.bias(0x7f00_0000_0000), image.interpreter());
+        let section = image.section(".jeshim.about").and_then(|(address, size)| image.at(address, size));
+        let names = super::super::bindings::names_in(&image);
+        section.is_some() || names.is_some_and(|names| names.contains(&"malloc"))
+    }
+
+    #[test]
+    fn no_bytes_make_it_panic() {
+        let path = std::env::temp_dir().join(format!("jeshim-image-{}", std::process::id()));
+        let mut whole = std::fs::read("/bin/sh").expect("a program");
+        assert!(read(&path, &whole), "it takes malloc from somewhere");
+        // Headers, tables and the dynamic section are what lengths and addresses are read from.
+        let mut state: u64 = 1;
+        let mut random = |below: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % below
+        };
+        let end = whole.len();
+        let places = [(0, 64), (64, 700), (0, 8192.min(end)), (end.saturating_sub(12_000), end), (0, end)];
+        for round in 0..500 {
+            let (from, to) = places[round % places.len()];
+            let mut changes = Vec::new();
+            for _ in 0..1 + round % 4 {
+                let at = from + random(to - from);
+                let byte = [0, 0xff, 0x7f, 0x80, random(256) as u8][random(5)];
+                changes.push((at, std::mem::replace(&mut whole[at], byte)));
+            }
+            let length = if round % 7 == 0 { random(end) } else { end };
+            read(&path, &whole[..length]);
+            for (at, byte) in changes.into_iter().rev() {
+                whole[at] = byte;
+            }
+        }
+        assert!(read(&path, &whole), "all is as it was");
+        let _ = std::fs::remove_file(&path);
+    }
 }

@@ -9,6 +9,10 @@ use super::{absent, own};
 use crate::terminal::{count, printable};
 use crate::verdict::Verdict;
 use jeshim_host::live::{LookError, Process};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The index of what belongs to no object.
+const NO_OBJECT: usize = usize::MAX;
 
 /// Looks at a process. What cannot be told is an answer, too.
 pub fn look(pid: u32) -> Report {
@@ -95,86 +99,89 @@ impl Facts<'_> {
             ));
         };
         let mut reasons = self.elsewhere();
-        let (ours, others) = (self.takers(|index| index == library.object), reasons.len());
-        let small =
-            if shown.fills == 1000 { "1,000 times or more".to_owned() } else { count(shown.fills, "time", "times") };
+        let (ours, others) =
+            (self.takers(|index| index == library.object), self.takers(|index| index != library.object));
+        if shown.fills == 0 && ours == 0 && others > 0 {
+            return (Verdict::NotServed, format!("{who} has the library loaded, and takes no memory from it"), reasons);
+        }
         if shown.fills == 0 {
-            let reason = Reason::new(
+            return could_not(Reason::new(
                 "nothing_served",
-                "the library is loaded, and has not handed out a small block that it could be seen by",
-                "look again when the program has worked for a while; with tcache:false in MALLOC_CONF nothing can be seen",
-            );
-            return if ours == 0 && others > 0 {
-                (
-                    Verdict::NotServed,
-                    format!("{who} has the library loaded, and nothing takes its memory from it"),
-                    reasons,
-                )
-            } else {
-                could_not(reason)
-            };
+                "the library is loaded, and has not handed out a small block by which that could be seen",
+                "look again when the program has worked for a while; with tcache:false in MALLOC_CONF it is never seen",
+            ));
         }
         let unread = self.bound.iter().filter(|bound| bound.is_none()).count();
         if unread > 0 || ours + others == 0 {
             return could_not(Reason::new(
                 "unread",
                 format!(
-                    "jemalloc serves, but whom is not known: {} could not be read",
-                    count(unread as u64, "object", "objects")
+                    "jemalloc serves, but whom is not known: {} unreadable",
+                    count(unread as u64, "object is", "objects are")
                 ),
-                "jeshim reads programs for x86-64 and aarch64; look at the objects with 'readelf -r'",
+                "jeshim reads programs for x86-64 and aarch64; look at others with 'readelf -r'",
             ));
         }
-        if others == 0
-            && let Some(program) = self.objects.iter().find(|object| object.is_program)
-        {
-            reasons.extend(own::allocators(&self.process.inside(&program.path)));
-        }
-        let share = format!("{:.0}% of its private memory is jemalloc's", self.memory.percent(self.memory.jemalloc()));
+        reasons.extend(own::allocators(self.process, self.objects));
+        let times =
+            if shown.fills >= 1000 { "1,000 times or more".into() } else { count(shown.fills, "time", "times") };
+        let share = format!("{:.0}% of its private memory", self.memory.percent(self.memory.jemalloc()));
         let takers = count(ours as u64, "object takes", "objects take");
-        match reasons.first() {
-            None => (Verdict::Served, format!("{who}: {takers} malloc from jemalloc, seen {small}; {share}"), reasons),
-            Some(first) => {
-                (Verdict::InPart, format!("{who}: {}; {takers} malloc from jemalloc; {share}", first.cause), reasons)
-            }
+        if reasons.is_empty() {
+            let line = format!("{who}: {takers} malloc from jemalloc, which was seen to serve {times}; it has {share}");
+            (Verdict::Served, line, reasons)
+        } else {
+            let others = if others > 0 { format!(", {others} from elsewhere") } else { String::new() };
+            (Verdict::InPart, format!("{who}: {takers} malloc from jemalloc{others}; it has {share}"), reasons)
         }
     }
 
-    /// How many objects take a function of C's malloc family from one that passes.
+    /// How many objects besides the library take a function of C's malloc family from one that passes.
     fn takers(&self, passes: impl Fn(usize) -> bool) -> usize {
-        let takes = |binding: &&Binding| {
-            !is_operator(binding.name) && matches!(binding.target, Target::Object(index) if passes(index))
-        };
-        self.bound.iter().flatten().filter(|bound| bound.iter().any(|binding| takes(&binding))).count()
+        self.takes().filter(|(_, from, _)| passes(*from)).map(|(object, ..)| object).collect::<BTreeSet<_>>().len()
     }
 
-    /// A reason for each object that takes C's malloc or its family from another than the library.
+    /// Which object takes which function of C's malloc family from which object.
+    fn takes(&self) -> impl Iterator<Item = (usize, usize, &'static str)> {
+        let library = self.library.map(|library| library.object);
+        let objects = self.bound.iter().enumerate().filter(move |(index, _)| Some(*index) != library);
+        objects.flat_map(|(index, bound)| {
+            let bound = bound.iter().flatten().filter(|binding| !is_operator(binding.name));
+            bound.filter_map(move |binding| match binding.target {
+                Target::Object(from) => Some((index, from, binding.name)),
+                Target::Elsewhere(_) => Some((index, NO_OBJECT, binding.name)),
+                Target::NotCalledYet => None,
+            })
+        })
+    }
+
+    /// A reason for each allocator besides the library.
     fn elsewhere(&self) -> Vec<Reason> {
         let library = self.library.map(|library| library.object);
-        let mut reasons = Vec::new();
-        for (object, bound) in self.objects.iter().zip(self.bound) {
-            let is_other = |binding: &&Binding| match binding.target {
-                Target::Object(index) => Some(index) != library,
-                Target::Elsewhere(_) => true,
-                Target::NotCalledYet => false,
-            };
-            let mut others = bound.iter().flatten().filter(|binding| !is_operator(binding.name)).filter(is_other);
-            if let Some(first) = others.next() {
-                let from = match first.target {
-                    Target::Object(index) => self.path(index),
-                    _ => "memory that belongs to no object".to_owned(),
-                };
-                let cause = format!("{} takes {} from {from}", printable(&object.path), first.name);
-                let remedy = "it was opened with RTLD_DEEPBIND or dlmopen, or has an allocator of its own: without \
-                     JESHIM_DEEPBIND=keep the first is undone, and for the others there is nothing to do";
-                reasons.push(Reason::new("other_allocator", cause, remedy));
+        let mut allocators: BTreeMap<usize, Vec<(usize, &str)>> = BTreeMap::new();
+        for (object, from, name) in self.takes().filter(|(_, from, _)| Some(*from) != library) {
+            let takers = allocators.entry(from).or_default();
+            // The first of its functions is enough.
+            if takers.iter().all(|(taker, _)| *taker != object) {
+                takers.push((object, name));
             }
         }
-        reasons
+        let reason = |(from, takers): (usize, Vec<(usize, &str)>)| {
+            let &(first, name) = takers.first()?;
+            let verb = match takers.len() - 1 {
+                0 => "takes".to_owned(),
+                more => format!("and {} take", count(more as u64, "more object", "more objects")),
+            };
+            let cause = format!("{} {verb} {name} from {}", self.path(first), self.path(from));
+            let remedy = "what was opened with RTLD_DEEPBIND comes to jemalloc without JESHIM_DEEPBIND=keep; a namespace of \
+                 dlmopen and an allocator that is built in are out of reach";
+            Some(Reason::new("other_allocator", cause, remedy))
+        };
+        allocators.into_iter().filter_map(reason).collect()
     }
 
     fn path(&self, index: usize) -> String {
-        self.objects.get(index).map_or_else(String::new, |object| printable(&object.path))
+        self.objects.get(index).map_or_else(|| "memory of no object".to_owned(), |object| printable(&object.path))
     }
 
     fn objects(&self) -> Vec<LoadedObject> {

@@ -47,7 +47,7 @@ pub fn find(process: &Process, objects: &[Object]) -> Option<Loaded> {
 
 /// What the library says about itself, when it is the library.
 fn about(image: &Image) -> Option<String> {
-    let bytes = if image.is_from_file() {
+    let bytes = if image.has_sections() {
         let (address, size) = image.section(".jeshim.about")?;
         image.at(address, size)?
     } else {
@@ -70,7 +70,7 @@ fn about(image: &Image) -> Option<String> {
 
 /// Where the section is: address without the bias, and size.
 fn place(image: &Image) -> Option<(u64, u64)> {
-    if image.is_from_file() {
+    if image.has_sections() {
         return image.section(SECTION);
     }
     small(image)?.filter(|segment| segment.writable).find_map(|segment| {

@@ -4,6 +4,7 @@ use super::bindings::is_operator;
 use super::report::{LoadedObject, Origin, Report};
 use crate::terminal::{BOLD, bytes, count, printable, style_of, styled};
 use comfy_table::{CellAlignment, Table, presets};
+use std::cmp::Reverse;
 use std::fmt::Write;
 
 /// The text, with styles in it.
@@ -13,16 +14,12 @@ pub fn text(report: &Report, all: bool) -> String {
     let mut line = |name: &str, words: String| {
         let _ = writeln!(text, "  {} {words}", styled(BOLD, format_args!("{name:<8}")));
     };
-    // The first cause is in the verdict's line.
-    let mut said: Option<&str> = None;
     for (index, reason) in report.reasons.iter().enumerate() {
-        if index > 0 {
+        if !report.line.contains(&reason.cause) {
             line("cause", printable(&reason.cause));
         }
-        let next = report.reasons.get(index + 1).map(|next| next.remedy.as_str());
-        if said != Some(&reason.remedy) && next != Some(&reason.remedy) {
+        if report.reasons.get(index + 1).is_none_or(|next| next.remedy != reason.remedy) {
             line("remedy", printable(&reason.remedy));
-            said = Some(&reason.remedy);
         }
     }
     if let Some(library) = &report.library {
@@ -37,35 +34,53 @@ pub fn text(report: &Report, all: bool) -> String {
         }
     }
     if !report.objects.is_empty() {
-        let _ = writeln!(text, "\n{}", objects(report, all));
+        text += &printed(&objects(report, all));
     }
     if let Some(memory) = &report.memory {
-        let _ = writeln!(text, "\n{}", table_of_memory(memory));
+        text += &printed(&table_of_memory(memory));
     }
     text
 }
 
 fn table(header: [&str; 3]) -> Table {
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_header(header.map(|words| styled(BOLD, words)));
-    table.column_mut(0).map(|column| column.set_padding((2, 2)));
+    table.load_preset(presets::NOTHING).set_header(header);
+    if let Some(column) = table.column_mut(0) {
+        column.set_padding((2, 1));
+    }
     table
+}
+
+/// The lines of a table, the first one as a heading.
+fn printed(table: &Table) -> String {
+    let line = |(index, line): (usize, String)| {
+        let line = line.trim_end().to_owned();
+        if index == 0 { format!("\n{}\n", styled(BOLD, line)) } else { format!("{line}\n") }
+    };
+    table.lines().enumerate().map(line).collect()
 }
 
 /// Objects that are alike are one row, except those that take memory elsewhere.
 fn objects(report: &Report, all: bool) -> Table {
     let mut table = table(["object", "takes malloc from", "takes operator new from"]);
     let mut groups: Vec<([String; 2], Vec<&LoadedObject>)> = Vec::new();
-    for object in &report.objects {
+    let is_library = |object: &LoadedObject| report.library.as_ref().is_some_and(|library| library.path == object.path);
+    for object in report.objects.iter().filter(|object| !is_library(object)) {
         let key = [sources(object, false), sources(object, true)];
         match groups.iter_mut().find(|(other, _)| *other == key) {
             Some((_, members)) => members.push(object),
             None => groups.push((key, vec![object])),
         }
     }
+    let is_other = |members: &[&LoadedObject]| {
+        members.first().is_some_and(|object| report.library.is_some() && takes_elsewhere(object))
+    };
+    // Large groups before small ones, those that take nothing last.
+    groups.sort_by_key(|(key, members)| {
+        (!is_other(members), key.iter().all(|source| source == "-"), Reverse(members.len()))
+    });
     for ([malloc, operators], members) in groups {
-        let is_other = members.first().is_some_and(|object| report.library.is_some() && takes_elsewhere(object));
-        if members.len() > 1 && !all && !is_other {
+        if members.len() > 1 && !all && !is_other(&members) {
             table.add_row([count(members.len() as u64, "object", "objects"), malloc, operators]);
             continue;
         }
@@ -121,7 +136,9 @@ fn table_of_memory(memory: &super::report::PrivateMemory) -> Table {
     }
     table.add_row(["all".to_owned(), bytes(memory.private), String::new()]);
     for column in [1, 2] {
-        table.column_mut(column).map(|column| column.set_cell_alignment(CellAlignment::Right));
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
     }
     table
 }

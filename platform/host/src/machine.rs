@@ -1,7 +1,9 @@
 //! The machine, and what this process is allowed on it. What has no answer on a system is an error there, of the kind
 //! `Unsupported`.
 
-pub use crate::system::machine::{HAS_PROC, c_library, confinement, limits, memory, page_size};
+pub use crate::system::machine::{HAS_PROC, c_library, confinement, memory, page_size};
+use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
+use std::io;
 
 /// Limits of this process (`man 2 getrlimit`), the soft ones: bytes; `None` is unlimited.
 #[derive(Debug, Clone, Copy)]
@@ -16,6 +18,24 @@ pub struct Limits {
     pub file_size: Option<u64>,
     /// RLIMIT_CORE.
     pub core: Option<u64>,
+}
+
+/// Asks for the limits.
+///
+/// # Errors
+/// When the system does not answer.
+pub fn limits() -> io::Result<Limits> {
+    let soft = |which| {
+        let (soft, _) = getrlimit(which)?;
+        io::Result::Ok((soft != RLIM_INFINITY).then_some(soft))
+    };
+    Ok(Limits {
+        address_space: soft(Resource::RLIMIT_AS)?,
+        data: soft(Resource::RLIMIT_DATA)?,
+        stack: soft(Resource::RLIMIT_STACK)?,
+        file_size: soft(Resource::RLIMIT_FSIZE)?,
+        core: soft(Resource::RLIMIT_CORE)?,
+    })
 }
 
 /// Memory of the machine, in bytes (`man 5 proc_meminfo`).

@@ -16,7 +16,8 @@ pub enum Event {
     Executed {
         /// The process.
         pid: u32,
-        /// The executable: of a script, its interpreter. `None` when it was gone before it could be seen.
+        /// The executable: of a script, its interpreter. Where that is not told (programs with other rights, setuid),
+        /// the name that the kernel gives the process, without a folder; `None` when not even that is known.
         program: Option<PathBuf>,
     },
     /// The library that is watched for is mapped.

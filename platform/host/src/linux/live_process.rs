@@ -60,7 +60,7 @@ impl Process {
             return Err(LookError::new(
                 "kernel_thread",
                 format!("process {pid} ({}) is a thread of the kernel", stat.comm),
-                "it has no memory of its own and no allocator; name a process of a program",
+                "name the process of a program: a thread of the kernel has no memory of its own",
             ));
         }
         let mut started = stat.starttime;
@@ -70,7 +70,10 @@ impl Process {
                 LookError::new(
                     "zombie",
                     format!("process {pid} ({}) has ended and is a zombie", stat.comm),
-                    &format!("it has no memory any more, and waits for its parent, process {}, to notice", stat.ppid),
+                    &format!(
+                        "look at what took its place, or at process {}, its parent, which has not noticed yet",
+                        stat.ppid
+                    ),
                 )
             })?;
             started = proc.stat().map_err(|_| none())?.starttime;
@@ -113,19 +116,19 @@ impl Process {
     /// Why this user may not look at the process.
     pub fn denied(&self) -> LookError {
         let (pid, name, user) = (self.pid, &self.name, self.user);
-        let remedy = "run jeshim as root, or with the capability CAP_SYS_PTRACE";
-        let cause = if user == rustix::process::geteuid().as_raw() {
-            let scope = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();
-            match scope.trim() {
-                "" | "0" => {
-                    format!("process {pid} ({name}) is protected against being looked at, as set-user-ID programs are")
-                }
-                scope => format!(
-                    "the memory of process {pid} ({name}) may not be read: /proc/sys/kernel/yama/ptrace_scope is {scope}"
-                ),
-            }
-        } else {
+        let mut remedy = "run jeshim as root, or with the capability CAP_SYS_PTRACE";
+        let own = rustix::process::geteuid().as_raw();
+        let scope = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();
+        let cause = if own == 0 {
+            remedy = "run jeshim outside of the container, with the capability CAP_SYS_PTRACE";
+            format!("process {pid} ({name}) may do more than this root, who may not look at it")
+        } else if user != own {
             format!("process {pid} ({name}) belongs to another user, with the number {user}")
+        } else if matches!(scope.trim(), "" | "0") {
+            format!("process {pid} ({name}) is protected against being looked at, as set-user-ID programs are")
+        } else {
+            let file = "/proc/sys/kernel/yama/ptrace_scope";
+            format!("the memory of process {pid} ({name}) may not be read, because {file} is {}", scope.trim())
         };
         LookError::new("permission", cause, remedy)
     }

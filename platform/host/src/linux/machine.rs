@@ -1,8 +1,8 @@
 //! What Linux says about itself and about this process. Everything that is a file is read below a root folder, so that
 //! tests can lay one out.
 
-use crate::machine::{CLibrary, Confinement, Limits, Memory};
-use procfs::process::{LimitValue, Limits as ProcLimits, Status};
+use crate::machine::{CLibrary, Confinement, Memory};
+use procfs::process::Status;
 use procfs::{FromRead, Meminfo};
 use std::ffi::CStr;
 use std::fs::File;
@@ -20,25 +20,6 @@ fn below(root: &Path, absolute: &str) -> PathBuf {
 fn parse<T: FromRead>(root: &Path, absolute: &str) -> io::Result<T> {
     let file = File::open(below(root, absolute))?;
     T::from_read(file).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))
-}
-
-/// Reads `/proc/self/limits`.
-///
-/// # Errors
-/// When it cannot be read.
-pub fn limits(root: &Path) -> io::Result<Limits> {
-    let limits: ProcLimits = parse(root, "/proc/self/limits")?;
-    let soft = |limit: procfs::process::Limit| match limit.soft_limit {
-        LimitValue::Unlimited => None,
-        LimitValue::Value(value) => Some(value),
-    };
-    Ok(Limits {
-        address_space: soft(limits.max_address_space),
-        data: soft(limits.max_data_size),
-        stack: soft(limits.max_stack_size),
-        file_size: soft(limits.max_file_size),
-        core: soft(limits.max_core_file_size),
-    })
 }
 
 /// Reads `/proc/meminfo`.

@@ -1,34 +1,11 @@
-//! What there is to ask on macOS, where nothing of the machine is in files: its limits and the size of its pages.
+//! What there is to ask on macOS, where nothing of the machine is in files: the size of its pages.
 
-use crate::machine::{CLibrary, Confinement, Limits, Memory};
+use crate::machine::{CLibrary, Confinement, Memory};
 use std::io;
 use std::path::Path;
 
 /// Whether there is /proc, /sys, and what is in them.
 pub const HAS_PROC: bool = false;
-
-/// Asks for the limits; they are in no file, and `root` does not matter.
-///
-/// # Errors
-/// When the system does not answer.
-pub fn limits(_root: &Path) -> io::Result<Limits> {
-    Ok(Limits {
-        address_space: limit(libc::RLIMIT_AS)?,
-        data: limit(libc::RLIMIT_DATA)?,
-        stack: limit(libc::RLIMIT_STACK)?,
-        file_size: limit(libc::RLIMIT_FSIZE)?,
-        core: limit(libc::RLIMIT_CORE)?,
-    })
-}
-
-fn limit(which: libc::c_int) -> io::Result<Option<u64>> {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` is a rlimit that the call may write.
-    if unsafe { libc::getrlimit(which, &raw mut limit) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok((limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur))
-}
 
 /// Not asked for here.
 ///

@@ -5,7 +5,8 @@ use crate::watch::Event;
 use perf_event::data::Record;
 use perf_event::events::Software;
 use perf_event::{Builder, Clock, SampleFlag, Sampler};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -18,7 +19,7 @@ pub(super) struct Recording {
     samplers: Vec<Sampler>,
     library: PathBuf,
     /// Processes that execute a program whose file was not reported yet.
-    executing: BTreeSet<u32>,
+    executing: BTreeMap<u32, OsString>,
     lost: u64,
     own: u32,
 }
@@ -48,7 +49,7 @@ impl Recording {
         Ok(Recording {
             samplers,
             library: library.to_owned(),
-            executing: BTreeSet::new(),
+            executing: BTreeMap::new(),
             lost: 0,
             own: std::process::id(),
         })
@@ -77,6 +78,13 @@ impl Recording {
         for (_, raw) in raw {
             self.translate(raw, root, &mut events);
         }
+        // Of a program with other rights the kernel tells no mappings, and perhaps not its end.
+        for (pid, _) in self.executing.clone() {
+            if let Ok(program) = std::fs::read_link(format!("/proc/{pid}/exe")) {
+                self.executing.remove(&pid);
+                events.push(Event::Executed { pid, program: Some(program) });
+            }
+        }
         events
     }
 
@@ -85,12 +93,12 @@ impl Recording {
             Raw::Forked { parent, child } if parent != self.own || child == root => {
                 events.push(Event::Forked { parent, child })
             }
-            Raw::Executing(pid) if pid != self.own => {
-                let again = !self.executing.insert(pid);
-                events.extend(again.then_some(Event::Executed { pid, program: None }));
+            Raw::Executing(pid, name) if pid != self.own => {
+                let before = self.executing.insert(pid, name);
+                events.extend(before.map(|name| Event::Executed { pid, program: Some(name.into()) }));
             }
             Raw::Mapped(pid, file) if pid != self.own => {
-                if self.executing.contains(&pid) && file.is_absolute() {
+                if self.executing.contains_key(&pid) && file.is_absolute() {
                     self.executing.remove(&pid);
                     events.push(Event::Executed { pid, program: Some(file) });
                 } else if file == self.library {
@@ -98,9 +106,8 @@ impl Recording {
                 }
             }
             Raw::Ended(pid) if pid != self.own => {
-                if self.executing.remove(&pid) {
-                    events.push(Event::Executed { pid, program: None });
-                }
+                let unseen = self.executing.remove(&pid);
+                events.extend(unseen.map(|name| Event::Executed { pid, program: Some(name.into()) }));
                 events.push(Event::Ended { pid });
             }
             Raw::Lost(count) => self.lost = self.lost.saturating_add(count),
@@ -112,7 +119,7 @@ impl Recording {
 /// What the kernel reports, as far as it matters here.
 enum Raw {
     Forked { parent: u32, child: u32 },
-    Executing(u32),
+    Executing(u32, OsString),
     Mapped(u32, PathBuf),
     Ended(u32),
     Lost(u64),
@@ -123,7 +130,7 @@ impl Raw {
         match record {
             // A thread has its process's pid.
             Record::Fork(fork) if fork.pid != fork.ppid => Some(Raw::Forked { parent: fork.ppid, child: fork.pid }),
-            Record::Comm(comm) if by_execution => Some(Raw::Executing(comm.pid)),
+            Record::Comm(comm) if by_execution => Some(Raw::Executing(comm.pid, comm.comm_os().to_owned())),
             Record::Mmap2(mmap) => Some(Raw::Mapped(mmap.pid, PathBuf::from(mmap.filename_os()))),
             // Of several threads, the one with the process's number.
             Record::Exit(exit) if exit.pid == exit.tid => Some(Raw::Ended(exit.pid)),

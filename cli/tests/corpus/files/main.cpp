@@ -1,0 +1,3 @@
+#include <string>
+
+std::string text(100, 'x');

@@ -1,0 +1,2 @@
+#!/usr/bin/perl -w
+print "perl\n";
