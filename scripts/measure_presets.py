@@ -105,7 +105,9 @@ def main():
     parser.add_argument("--presets", default="default,low-rss,throughput,low-latency,debug")
     parser.add_argument("--try", dest="tried", action="append", default=[], help="an option string to measure besides")
     arguments = parser.parse_args()
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="measure-presets-"))
+    # Removed when the script ends.
+    temporary = tempfile.TemporaryDirectory(prefix="measure-presets-")
+    folder = pathlib.Path(temporary.name)
     built = arguments.programs
     works = {
         "json-rpc": program(built / "json-rpc", "--scale", "0.1"),
