@@ -8,7 +8,8 @@ if [[ ${1:-} == -h || ${1:-} == --help ]]; then
 usage: scripts/measure-presets.sh [--rounds N] [--only PROGRAM,...] [--presets NAME,...] [--try OPTIONS]...
 
   --rounds N    rounds (default 9: about five minutes)
-  --only ...    some of: json-rpc, kv-churn, io-threads, block-build, python3, redis-server, buffers, requests
+  --only ...    some of: json-rpc, kv-churn, io-threads, block-build, python3, redis-server, buffers,
+                visitors, requests
   --presets ... some of them; default has to be one
   --try OPTIONS an option string, as in MALLOC_CONF, to measure beside the presets
 

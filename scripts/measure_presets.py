@@ -105,7 +105,9 @@ def main():
     parser.add_argument("--presets", default="default,low-rss,throughput,low-latency,debug")
     parser.add_argument("--try", dest="tried", action="append", default=[], help="an option string to measure besides")
     arguments = parser.parse_args()
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="measure-presets-"))
+    # Removed when the script ends.
+    temporary = tempfile.TemporaryDirectory(prefix="measure-presets-")
+    folder = pathlib.Path(temporary.name)
     built = arguments.programs
     works = {
         "json-rpc": program(built / "json-rpc", "--scale", "0.1"),
@@ -115,6 +117,7 @@ def main():
         "python3, json": program("/usr/bin/python3", ROOT / "workloads/programs/json_loop.py"),
         "redis-server": redis(folder),
         "buffers": program(arguments.requests, "buffers"),
+        "visitors": program(arguments.requests, "visitors"),
         "requests": requests(arguments.requests),
     }
     works = {name: once for name, once in works.items() if not arguments.only or name.split(",")[0] in arguments.only.split(",")}

@@ -140,8 +140,12 @@ impl Record {
         if bytes.len() as u64 > LARGEST {
             return Err(malformed("it is too large".into()));
         }
-        let record: Record =
-            serde_json::from_str(&String::from_utf8_lossy(&bytes)).map_err(|error| malformed(error.to_string()))?;
+        let text = String::from_utf8_lossy(&bytes);
+        // serde would take a list of members, too.
+        if !text.trim_start().starts_with('{') {
+            return Err(malformed("it is not a JSON object".into()));
+        }
+        let record: Record = serde_json::from_str(&text).map_err(|error| malformed(error.to_string()))?;
         if record.record == 0 {
             return Err(malformed("it has no member \"record\"".into()));
         }

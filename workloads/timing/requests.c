@@ -71,8 +71,26 @@ static int buffers(void) {
     return 0;
 }
 
+/* And another: threads that come, work a little and go, as in servers with a thread for each connection. */
+static void *visit(void *unused) {
+    char *blocks[1500];
+    for (size_t i = 0; i < 1500; i++) memset(blocks[i] = malloc(16 + i), 1, 16 + i);
+    for (size_t i = 0; i < 1500; i++) free(blocks[i]);
+    return unused;
+}
+
+static int visitors(void) {
+    for (int turn = 0; turn < 150; turn++) {
+        pthread_t threads[4];
+        for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, visit, NULL);
+        for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+    }
+    return 0;
+}
+
 int main(int count_of_arguments, char **arguments) {
     if (count_of_arguments > 1 && strcmp(arguments[1], "buffers") == 0) return buffers();
+    if (count_of_arguments > 1 && strcmp(arguments[1], "visitors") == 0) return visitors();
     pthread_t threads[THREADS];
     pthread_barrier_init(&answered, NULL, THREADS + 1);
     for (long i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, answer, (void *)i);
