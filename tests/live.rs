@@ -181,8 +181,7 @@ fn small_blocks_are_seen_while_the_process_runs() {
 #[test]
 fn the_memory_that_jemalloc_has_mapped_is_known() {
     let mut process = Process::start(
-        &mut preloaded(fixture("live_waits.c", &[]))
-            .env("MALLOC_CONF", "retain:false,dirty_decay_ms:0,muzzy_decay_ms:0"),
+        preloaded(fixture("live_waits.c", &[])).env("MALLOC_CONF", "retain:false,dirty_decay_ms:0,muzzy_decay_ms:0"),
     );
     let total = |process: &Process| {
         let (_, _, used, lost, ranges) = process.live();

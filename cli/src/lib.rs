@@ -55,7 +55,7 @@ pub fn main() -> ExitCode {
         Command::Man(arguments) => packaging::man(arguments),
     };
     result.unwrap_or_else(|error| {
-        anstream::eprintln!("{} {error:#}", terminal::styled(terminal::BAD, "jeshim:"));
+        terminal::say(terminal::BAD, "jeshim:", format_args!("{error:#}"));
         ExitCode::from(UNUSABLE)
     })
 }

@@ -169,7 +169,8 @@ impl Record {
         let mut records = Vec::new();
         for entry in std::fs::read_dir(folder)? {
             let entry = entry?;
-            if !wanted(&entry.file_name()) {
+            // A link is nobody's record: the library does not follow any, and others may write to the folder.
+            if !wanted(&entry.file_name()) || !entry.file_type()?.is_file() {
                 continue;
             }
             // A program's record is written to while it runs, so the last one of a process is the youngest; and where the

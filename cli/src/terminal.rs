@@ -3,6 +3,7 @@
 use crate::verdict::Verdict;
 use anstyle::{AnsiColor, Style};
 use std::fmt::Display;
+use std::io::Write;
 
 /// Names of things, headings.
 pub const BOLD: Style = Style::new().bold();
@@ -16,6 +17,11 @@ pub const BAD: Style = AnsiColor::Red.on_default().bold();
 /// Text in a style, to print through `anstream`, which takes the style out where no terminal reads it.
 pub fn styled(style: Style, text: impl Display) -> String {
     format!("{style}{text}{style:#}")
+}
+
+/// A line on standard error. One that cannot be written is no reason to fail, and a panic would be worse.
+pub fn say(style: Style, start: &str, text: impl Display) {
+    let _ = writeln!(anstream::stderr(), "{} {text}", styled(style, start));
 }
 
 /// The style of a verdict.

@@ -18,6 +18,7 @@ pub(super) const RECORD_SIZE: usize = BODY_SIZE + SERVED_SIZE + 8 * 1024;
 #[derive(Clone, Copy)]
 pub(super) struct Places {
     /// `false`, to become `true `.
+    #[cfg_attr(not(elf), allow(dead_code))] // It takes a seam.
     pub(super) serving: usize,
     /// `false`, to become `true `.
     pub(super) finished: usize,

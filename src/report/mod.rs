@@ -136,12 +136,14 @@ unsafe extern "C" fn in_forked_child() {
 
 /// jemalloc hands out small blocks, by its slow path. The first time this is noted in the record, at once: a process
 /// that ends by `_exit`, by a signal or by exec has proven it all the same. After that it costs a look at a variable.
+#[cfg(elf)]
 pub(crate) fn serves() {
     if WAITING.load(Ordering::Relaxed) {
         note_serving();
     }
 }
 
+#[cfg(elf)]
 #[cold]
 fn note_serving() {
     let Some(state) = STATE.try_lock() else { return };

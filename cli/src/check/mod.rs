@@ -9,7 +9,9 @@ pub mod standing;
 use crate::arguments::Check;
 use crate::examine::{self, Effect, Examination, ExamineError, Surroundings};
 use crate::library::Library;
-use crate::terminal::{count, printable};
+use crate::record::Record;
+use crate::run::failure;
+use crate::terminal::{BAD, NOTE, count, printable, say};
 use crate::verdict::{NOT_EXECUTABLE, NOT_FOUND, Verdict};
 use crate::{live, settings};
 use anyhow::{Context, bail};
@@ -77,7 +79,7 @@ pub fn main(arguments: &Check) -> anyhow::Result<ExitCode> {
 fn cannot_examine(error: &ExamineError, arguments: &Check, is_command: bool) -> anyhow::Result<ExitCode> {
     match error {
         ExamineError::NotFound(_) | ExamineError::NotExecutable { .. } if is_command => {
-            anstream::eprintln!("{} {error}", crate::terminal::styled(crate::terminal::BAD, "NOT STARTED:"));
+            say(BAD, "NOT STARTED:", error);
             let is_missing = matches!(error, ExamineError::NotFound(_));
             Ok(ExitCode::from(if is_missing { NOT_FOUND } else { NOT_EXECUTABLE }))
         }
@@ -129,7 +131,7 @@ fn run(
     asked.report = Some(folder.template());
     let settings = settings::compose(&asked, library)?;
     for warning in &settings.warnings {
-        anstream::eprintln!("{} {warning}", crate::terminal::styled(crate::terminal::NOTE, "jeshim:"));
+        say(NOTE, "jeshim:", warning);
     }
     let mut command = Command::new(program);
     command.args(rest).envs(settings.variables.iter().map(|(name, value)| (name, value)));
@@ -141,16 +143,9 @@ fn run(
     let mut child = match launch::start(&mut command) {
         Ok(child) => child,
         Err(error) => {
-            let name = printable(program);
-            anstream::eprintln!(
-                "{} {name} could not be executed: {error}",
-                crate::terminal::styled(crate::terminal::BAD, "NOT STARTED:")
-            );
-            return Ok(Err(ExitCode::from(if error.kind() == std::io::ErrorKind::NotFound {
-                NOT_FOUND
-            } else {
-                NOT_EXECUTABLE
-            })));
+            let (status, cause) = failure::explain(program, &error);
+            say(BAD, "NOT STARTED:", format_args!("{} could not be executed: {cause}", printable(program)));
+            return Ok(Err(ExitCode::from(status)));
         }
     };
     let mut processes = Processes::new(child.pid());
@@ -167,7 +162,7 @@ fn run(
     };
     processes.root_ended(ended);
     follow(arguments.follow, &mut processes, &mut watch, environment);
-    processes.assign(processes::records(&folder.records()));
+    processes.assign(Record::read_all(&folder.records()).unwrap_or_default());
     processes.complete(examination.steps.last().map(|step| step.path.as_path()));
     Ok(Ok(report(arguments, &processes, library, examination, ended, watch.is_exact().err())))
 }

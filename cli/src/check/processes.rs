@@ -4,7 +4,6 @@ use crate::record::Record;
 use jeshim_host::launch::Ended;
 use jeshim_host::watch::Event;
 use std::collections::HashMap;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// One program in one process: from execution, or from the fork, to the next execution or the end.
@@ -167,32 +166,5 @@ impl Processes {
     pub fn asked(&self) -> Option<usize> {
         let own = |image: &Image| image.pid == self.root && !(image.forked && image.parent == std::process::id());
         self.images.iter().rposition(own)
-    }
-}
-
-/// Every record in a folder, those of one process in the order in which its programs came: `123`, `123.123`,
-/// `123.123.2` (`docs/proof-record.md`).
-pub fn records(folder: &Path) -> Vec<Record> {
-    let mut records = Vec::new();
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        // In a folder that other users may write to, a link or a file of somebody else is not believed.
-        if entry.file_type().is_ok_and(|kind| kind.is_file())
-            && let Ok(record) = Record::read(&entry.path())
-        {
-            records.push((order(&entry.file_name()), record));
-        }
-    }
-    records.sort_by_key(|(order, record)| (record.pid, *order));
-    records.into_iter().map(|(_, record)| record).collect()
-}
-
-fn order(name: &OsString) -> u32 {
-    let name = name.to_string_lossy();
-    let parts: Vec<&str> = name.split('.').collect();
-    match parts.as_slice() {
-        [_] => 0,
-        [_, _] => 1,
-        [.., last] => last.parse().unwrap_or(u32::MAX),
-        [] => u32::MAX,
     }
 }

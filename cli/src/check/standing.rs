@@ -121,7 +121,8 @@ impl<'a> Judge<'a> {
 
     /// An allocator that an executable keeps to itself; what it serves, no preloaded library can see.
     fn allocator_inside(&mut self, program: &Path, or_hidden: bool) -> Option<Reason> {
-        let inside = self.obstacle(program, |obstacle| obstacle.effect == Effect::Part);
+        // Go without C code loads the library where its linker was the system's, and asks it for nothing.
+        let inside = self.obstacle(program, |obstacle| obstacle.effect == Effect::Part || obstacle.id == "go");
         let mut hidden = || self.obstacle(program, |obstacle| or_hidden && obstacle.id == "hidden_allocator");
         inside.or_else(|| {
             let remedy = "if it has one, use a build that takes malloc from libc".to_owned();

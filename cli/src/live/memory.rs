@@ -87,11 +87,14 @@ mod tests {
 
     #[test]
     fn a_range_without_others_is_its_gaps() {
-        let gaps = |others: &[Range<u64>]| without(&(10..20), others);
-        assert_eq!(gaps(&[]), [10..20]);
-        assert_eq!(gaps(&[0..10, 20..30]), [10..20]);
-        assert_eq!(gaps(&[0..12, 14..15, 15..16, 19..40]), [12..14, 16..19]);
-        assert_eq!(gaps(&[0..15, 3..12, 13..20]), Vec::<Range<u64>>::new());
-        assert_eq!(gaps(&[11..19]), [10..11, 19..20]);
+        let gaps = |others: &[(u64, u64)]| {
+            let others: Vec<Range<u64>> = others.iter().map(|(start, end)| *start..*end).collect();
+            without(&(10..20), &others).iter().map(|gap| (gap.start, gap.end)).collect::<Vec<_>>()
+        };
+        assert_eq!(gaps(&[]), [(10, 20)]);
+        assert_eq!(gaps(&[(0, 10), (20, 30)]), [(10, 20)]);
+        assert_eq!(gaps(&[(0, 12), (14, 15), (15, 16), (19, 40)]), [(12, 14), (16, 19)]);
+        assert_eq!(gaps(&[(0, 15), (3, 12), (13, 20)]), []);
+        assert_eq!(gaps(&[(11, 19)]), [(10, 11), (19, 20)]);
     }
 }

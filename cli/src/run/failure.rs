@@ -1,6 +1,6 @@
-//! Why a program could not be executed.
+//! Why a program could not be executed: for `run` and `check`.
 
-use crate::terminal::{BAD, printable, styled};
+use crate::terminal::{BAD, printable, say};
 use crate::verdict::{NOT_EXECUTABLE, NOT_FOUND};
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Error, ErrorKind, Read};
@@ -11,12 +11,12 @@ use std::process::ExitCode;
 /// Says it in one line, and gives the exit status that shells and `env` have for it.
 pub(super) fn report(program: &OsStr, error: &Error) -> ExitCode {
     let (status, cause) = explain(program, error);
-    super::say(styled(BAD, "jeshim:"), format!("{}: {cause}", printable(program)));
+    say(BAD, "jeshim:", format_args!("{}: {cause}", printable(program)));
     ExitCode::from(status)
 }
 
 /// Exit status; cause and remedy.
-pub(super) fn explain(program: &OsStr, error: &Error) -> (u8, String) {
+pub fn explain(program: &OsStr, error: &Error) -> (u8, String) {
     let path = Path::new(program);
     // Without a slash it was looked for on PATH, and this folder says nothing about it.
     let named = program.as_bytes().contains(&b'/').then_some(path);

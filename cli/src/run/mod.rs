@@ -1,13 +1,13 @@
 //! `jeshim run`.
 
-mod failure;
+pub mod failure;
 mod preflight;
 mod stats;
 mod summary;
 
 use crate::arguments::Run;
 use crate::library::Library;
-use crate::terminal::{NOTE, styled};
+use crate::terminal::{BAD, NOTE, say};
 use crate::verdict::UNUSABLE;
 use crate::{env, presets, settings};
 use anyhow::Context;
@@ -26,7 +26,7 @@ pub fn main(arguments: &Run) -> anyhow::Result<ExitCode> {
     let library = Library::find(arguments.settings.lib.as_deref())?;
     let settings = settings::compose(&arguments.settings, &library)?;
     for warning in &settings.warnings {
-        say(styled(NOTE, "jeshim:"), warning);
+        say(NOTE, "jeshim:", warning);
     }
     if arguments.print_env {
         let text = env::sh::assignments(&settings.variables);
@@ -40,9 +40,9 @@ pub fn main(arguments: &Run) -> anyhow::Result<ExitCode> {
         let obstacles = preflight::obstacles(program, rest, &settings, &library);
         if !obstacles.is_empty() {
             for obstacle in obstacles {
-                say(styled(crate::terminal::BAD, "jeshim:"), format!("{}; {}", obstacle.cause, obstacle.remedy));
+                say(BAD, "jeshim:", format_args!("{}; {}", obstacle.cause, obstacle.remedy));
             }
-            say(styled(NOTE, "jeshim:"), "nothing was started; --force starts it all the same");
+            say(NOTE, "jeshim:", "nothing was started; --force starts it all the same");
             return Ok(ExitCode::from(UNUSABLE));
         }
     }
@@ -53,9 +53,4 @@ pub fn main(arguments: &Run) -> anyhow::Result<ExitCode> {
     }
     let error = launch::replace(&mut command);
     Ok(failure::report(program, &error))
-}
-
-/// One line on standard error. Where that cannot be written, there is nobody to tell.
-fn say(who: impl std::fmt::Display, line: impl std::fmt::Display) {
-    let _ = writeln!(anstream::stderr(), "{who} {line}");
 }

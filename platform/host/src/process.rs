@@ -1,6 +1,5 @@
 //! Other processes, and what they leave for this one.
 
-use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
@@ -26,13 +25,4 @@ pub fn make_drop_box(folder: &Path, inside: &Path) -> io::Result<()> {
 pub fn all_may_read(file: &Path) -> bool {
     let mode = |path: &Path| fs::metadata(path).map_or(0, |metadata| metadata.permissions().mode());
     mode(file) & 0o004 != 0 && file.ancestors().skip(1).all(|folder| mode(folder) & 0o001 != 0)
-}
-
-/// A variable's value in an environment as the kernel keeps it: NAME=VALUE, each ended by NUL.
-pub(crate) fn find_variable(environment: &[u8], name: &str) -> Option<OsString> {
-    use std::os::unix::ffi::OsStringExt;
-    environment.split(|byte| *byte == 0).find_map(|entry| {
-        let value = entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?;
-        Some(OsString::from_vec(value.to_vec()))
-    })
 }
