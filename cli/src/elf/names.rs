@@ -33,6 +33,9 @@ pub enum Runtime {
 }
 
 impl Name {
+    /// How those names of C++'s namespaces begin that say something.
+    pub(super) const BEGINNINGS: [&[u8]; 2] = [b"_ZN2v87Isolate", b"_ZN8snmalloc"];
+
     /// What a symbol's name says; `None` for the many that say nothing.
     pub fn of(symbol: &[u8]) -> Option<Name> {
         Some(match symbol {

@@ -143,7 +143,11 @@ impl<'data, H: FileHeader<Endian = Endianness>, R: ReadRef<'data>> Tables<'data,
             let Some(start) = strings.get(at..) else { continue };
             // No name that says something is longer, nor a beginning that does; those of C++ are hundreds of bytes.
             let start = start.get(..LONGEST_NAME).unwrap_or(start);
-            let length = start.iter().position(|byte| *byte == 0).unwrap_or(start.len());
+            // Most are of C++, and told apart by their first bytes.
+            if start.starts_with(b"_ZN") && !Name::BEGINNINGS.iter().any(|beginning| start.starts_with(beginning)) {
+                continue;
+            }
+            let length = memchr::memchr(0, start).unwrap_or(start.len());
             let Some(name) = start.get(..length).and_then(Name::of) else { continue };
             let side = if symbol.is_undefined(self.endian) { Side::Imported } else { Side::Exported };
             let hidden = !matches!(symbol.st_visibility(), elf::STV_DEFAULT | elf::STV_PROTECTED);
