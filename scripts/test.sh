@@ -25,13 +25,28 @@ packages=(
     build-essential binutils # the library, and fixtures in C and C++
     shellcheck
     python3 perl git curl sqlite3 redis-server redis-tools nginx-light memcached prometheus libcap2-bin util-linux procps # real programs
-    busybox-static musl-tools                                                                                 # programs that a preload cannot reach
-    faketime fakeroot fakechroot eatmydata proxychains4 torsocks libnss-wrapper libsocket-wrapper             # other preloaded libraries
-    valgrind                                                                                                  # instruction counts
+    busybox-static musl-tools # programs that a preload cannot reach
+    faketime fakeroot fakechroot eatmydata proxychains4 torsocks libnss-wrapper libsocket-wrapper # other preloaded libraries
+    valgrind # instruction counts
+    dash python3-yaml # readers of what `jeshim env` writes
+)
+# More readers, of completions too, and the corpus of cli/tests/corpus: whatever of it this system has.
+more=(
+    zsh fish systemd supervisor buildah docker-compose
+    ksh93u+m mksh tcsh ruby lua5.4 php-cli tcl nodejs guile-3.0 gawk mawk sbcl swi-prolog-nox default-jdk-headless
+    postgresql-15 mariadb-server-core wget apache2-bin haproxy varnish bind9-dnsutils clang lld mold cmake imagemagick
+    vim-tiny nano openssh-client gpg openssl jq tmux rsync xterm xvfb xauth restic age runc gron lf bash-static
+    zsh-static sash libgoogle-perftools-dev libjemalloc-dev libmimalloc-dev sudo iputils-ping tini dumb-init strace gdb
+    firefox-esr chromium
 )
 # A 32-bit compiler exists on x86-64 only.
 [ "$(uname -m)" != x86_64 ] || packages+=(gcc-multilib)
 scripts/install-missing.sh "${packages[@]}"
+scripts/install-missing.sh --optional "${more[@]}"
+# A program of the corpus that is not there is skipped, by name. On the system that the corpus is of, it is a failure.
+if [ "$(id -u)" -eq 0 ] && grep -qs '^VERSION_CODENAME=bookworm' /etc/os-release; then
+    export JESHIM_CORPUS_COMPLETE=1
+fi
 
 if ! command -v cargo >/dev/null; then
     echo "test.sh: no cargo; remedy: install Rust $(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml) or later from https://rustup.rs" >&2
