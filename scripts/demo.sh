@@ -29,8 +29,10 @@ fi
 echo "All there."
 
 step "Build (jemalloc takes some minutes the first time)"
-cargo build --locked --release -p jeshim
-library=$PWD/target/release/libjeshim.so
+cargo build --locked --release -p jeshim -p jeshim-cli
+built=${CARGO_TARGET_DIR:-$PWD/target}/release
+library=$built/libjeshim.so
+jeshim=$built/jeshim
 echo "$library, $(($(stat -c %s "$library") / 1024)) KiB"
 
 folder=$(mktemp -d)
@@ -43,19 +45,19 @@ trap cleanup EXIT
 trap 'exit 130' INT TERM
 
 step "python3 builds and drops a JSON tree"
-scripts/prove-linux.sh --lib "$library" python3 -c '
+"$jeshim" check -- python3 -c '
 import json
 tree = json.loads(json.dumps([{"id": i, "tags": ["a", str(i)]} for i in range(20000)]))
 print(len(tree), "objects")'
 
 step "gcc compiles a program"
 printf '#include <stdio.h>\nint main(void) { puts("compiled"); }\n' >"$folder/hello.c"
-scripts/prove-linux.sh --lib "$library" gcc -O2 -o "$folder/hello" "$folder/hello.c"
+"$jeshim" check -- gcc -O2 -o "$folder/hello" "$folder/hello.c"
 "$folder/hello"
 
 step "redis-server answers redis-benchmark"
 port=$((20000 + $$ % 20000))
-JESHIM_REPORT=$folder/redis.json LD_PRELOAD=$library redis-server --port "$port" --bind 127.0.0.1 --save '' \
+"$jeshim" run --report "$folder/redis.json" -- redis-server --port "$port" --bind 127.0.0.1 --save '' \
     --dir "$folder" --logfile "$folder/redis.log" &
 server=$!
 for _ in $(seq 100); do
@@ -72,7 +74,7 @@ grep -E '"(program|finished|jemalloc_version|ours|of|small_allocations|small_byt
 served=$(sed -n 's/.*"small_allocations": \([0-9]*\).*/\1/p' "$folder/redis.json")
 if [ "${served:-0}" -gt 0 ]; then
     printf '\n%sjemalloc served %s small allocations of redis-server.%s\n' "$bold" "$served" "$plain"
-    echo "Now yours:  LD_PRELOAD=$library YOUR-PROGRAM"
+    echo "Now yours:  $jeshim check -- YOUR-PROGRAM"
 else
     echo "demo.sh: redis-server's record shows no allocation served; see $folder/redis.log" >&2
     trap - EXIT
