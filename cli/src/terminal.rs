@@ -1,9 +1,11 @@
-//! How facts look on a terminal: colours only there, and not with NO_COLOR (anstream sees to both).
+//! How facts look on a terminal, and how paths do in JSON: colours only there, and not with NO_COLOR (anstream sees to both).
 
 use crate::verdict::Verdict;
 use anstyle::{AnsiColor, Style};
+use serde::Serializer;
 use std::fmt::Display;
 use std::io::Write;
+use std::path::Path;
 
 /// Names of things, headings.
 pub const BOLD: Style = Style::new().bold();
@@ -36,6 +38,14 @@ pub fn style_of(verdict: Verdict) -> Style {
 /// A path or text of somebody else's, without the control characters that a terminal would obey.
 pub fn printable(text: impl AsRef<std::ffi::OsStr>) -> String {
     text.as_ref().to_string_lossy().chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
+/// A path in JSON, which is UTF-8: what is not is replaced. For serde's `serialize_with`.
+///
+/// # Errors
+/// The serializer's.
+pub fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&path.to_string_lossy())
 }
 
 /// "1 process", "12 processes", "1,234,567 small allocations".

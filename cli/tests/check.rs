@@ -5,6 +5,7 @@ use crate::harness::{compile, jeshim, library, plain, scratch};
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -197,6 +198,23 @@ fn facts_for_machines() {
     assert_eq!(standing("/dash"), Some((true.into(), "served".into(), serde_json::Value::Null)), "{report:#}");
     assert_eq!(standing("/env"), Some((true.into(), "passing".into(), serde_json::Value::Null)), "{report:#}");
     assert_eq!(standing("/ls"), Some((false.into(), "not_served".into(), "environment".into())), "{report:#}");
+}
+
+#[test]
+fn names_that_are_not_utf8_are_facts_too() {
+    let program = scratch("check").join(OsStr::from_bytes(b"w\xff"));
+    fs::copy("/bin/ls", &program).expect("a copy");
+    let facts = |what: &[&OsStr]| {
+        let output =
+            jeshim().args(["check", "--json", "--lib"]).arg(library()).args(what).output().expect("the command");
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        (
+            output.status.code(),
+            report["file"]["steps"][0]["path"].as_str().is_some_and(|path| path.ends_with("w\u{fffd}")),
+        )
+    };
+    assert_eq!(facts(&["--file".as_ref(), program.as_os_str()]), (Some(COULD_NOT_TELL), true));
+    assert_eq!(facts(&["--".as_ref(), program.as_os_str()]), (Some(SERVED), true));
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn try_command(words: &[&str]) -> Result<Examination, ExamineError> {
     let library = ours();
     let around = Surroundings { library: Some(&library), variables: variables(&library) };
     let arguments: Vec<OsString> = words[1..].iter().map(OsString::from).collect();
-    examine::command(words[0].as_ref(), &arguments, &around)
+    examine::command(words[0].as_ref(), &arguments, &around, examine::Depth::Whole)
 }
 
 fn command(words: &[&str]) -> Examination {
@@ -418,7 +418,9 @@ fn privileges_of_others_are_named() {
 fn before_a_start_nothing_is_searched_and_what_prevents_is_known() {
     let library = ours();
     let around = Surroundings { library: Some(&library), variables: variables(&library) };
-    let before = |program: &Path| ids(&examine::before_start(program.as_os_str(), &[], &around).expect("a program"));
+    let before = |program: &Path| {
+        ids(&examine::command(program.as_os_str(), &[], &around, examine::Depth::Tables).expect("a program"))
+    };
     assert_eq!(before(&compile(OWN, &[])), [("own_allocator", Effect::Prevents)]);
     assert_eq!(before(Path::new("/bin/busybox")), [("static", Effect::Prevents)]);
     let start = Instant::now();

@@ -7,7 +7,7 @@ pub mod show;
 pub mod standing;
 
 use crate::arguments::Check;
-use crate::examine::{self, Effect, Examination, ExamineError, Surroundings};
+use crate::examine::{self, Depth, Effect, Examination, ExamineError, Surroundings};
 use crate::library::Library;
 use crate::record::Record;
 use crate::run::failure;
@@ -49,7 +49,10 @@ pub fn main(arguments: &Check) -> anyhow::Result<ExitCode> {
     let around = Surroundings { library: Some(&library), variables };
     let (examination, command) = match (&arguments.file, arguments.command.split_first()) {
         (Some(file), _) => (examine::file(file, &around), None),
-        (None, Some((program, rest))) => (examine::command(program, rest, &around), Some((program, rest))),
+        // What takes time to search is searched afterwards, of the programs that were seen to run.
+        (None, Some((program, rest))) => {
+            (examine::command(program, rest, &around, Depth::Tables), Some((program, rest)))
+        }
         (None, None) => bail!("nothing to check; name a command, --pid or --file (jeshim check --help)"),
     };
     let examination = match examination {

@@ -38,6 +38,7 @@ pub struct Examination {
 #[derive(Debug, Clone, Serialize)]
 pub struct Step {
     /// Absolute, without symbolic links.
+    #[serde(serialize_with = "crate::terminal::lossy")]
     pub path: PathBuf,
     /// How it came to this one: "asked for", "interpreter of …", "started by env", "symbolic link", in a few words.
     pub because: String,
@@ -111,27 +112,28 @@ impl Examination {
     }
 }
 
+/// How deep files are looked into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// A few milliseconds for most: what the headers and tables of the executable say. [`Effect::Part`] is not complete
+    /// then, and an allocator not named.
+    Tables,
+    /// Its constants too, and its libraries: 50 ms for an executable of 90 MB.
+    Whole,
+}
+
 /// Examines what `program` with these arguments would execute.
 ///
 /// # Errors
 /// When there is nothing to examine. A file that can be read and makes no sense is not an error but an [`Obstacle`].
-pub fn command(program: &OsStr, arguments: &[OsString], around: &Surroundings) -> Result<Examination, ExamineError> {
-    let path = open::find(program, &around.variables)?;
-    examine(path, arguments, around, true)
-}
-
-/// As [`command`], in a few milliseconds for the largest executable: constants are not searched for the texts of an
-/// allocator, so that [`Effect::Part`] is not complete, and an allocator not named.
-///
-/// # Errors
-/// As [`command`].
-pub fn before_start(
+pub fn command(
     program: &OsStr,
     arguments: &[OsString],
     around: &Surroundings,
+    depth: Depth,
 ) -> Result<Examination, ExamineError> {
     let path = open::find(program, &around.variables)?;
-    examine(path, arguments, around, false)
+    examine(path, arguments, around, depth)
 }
 
 /// Examines a file by its path, which may be of another system and need not have an executable's mode.
@@ -139,17 +141,17 @@ pub fn before_start(
 /// # Errors
 /// As [`command`].
 pub fn file(path: &Path, around: &Surroundings) -> Result<Examination, ExamineError> {
-    examine(path.to_owned(), &[], around, true)
+    examine(path.to_owned(), &[], around, Depth::Whole)
 }
 
 fn examine(
     path: PathBuf,
     arguments: &[OsString],
     around: &Surroundings,
-    searches: bool,
+    depth: Depth,
 ) -> Result<Examination, ExamineError> {
     let found = Examination { steps: Vec::new(), obstacles: Vec::new(), notes: Vec::new(), target: None };
-    let mut walk = Walk { around, variables: around.variables.clone(), found, preloads: true, searches };
+    let mut walk = Walk { around, variables: around.variables.clone(), found, preloads: true, depth };
     walk.follow(path, arguments)?;
     let Walk { mut found, preloads, .. } = walk;
     for obstacle in found.obstacles.iter_mut().filter(|_| !preloads) {

@@ -2,7 +2,7 @@
 
 use super::open::Opened;
 use super::walk::Walk;
-use super::{Effect, Examination, Surroundings, allocator, libraries, loading, macho};
+use super::{Depth, Effect, Examination, Surroundings, allocator, libraries, loading, macho};
 use crate::elf::Elf;
 use crate::library::System;
 use crate::terminal::printable;
@@ -63,11 +63,11 @@ fn elf_file<'data, R: ReadRef<'data>>(walk: &mut Walk, file: &Opened, data: R) {
     if !loads {
         return;
     }
-    let loaded = libraries::of(&elf, &file.path, &walk.variables);
+    let loaded = libraries::of(&elf, &file.path, &walk.variables, walk.depth == Depth::Whole);
     if let Some(library) = library {
         loading::requirements(&path, library, &loaded, &mut walk.found);
     }
-    let search = file.file.as_ref().filter(|_| walk.searches);
+    let search = file.file.as_ref().filter(|_| walk.depth == Depth::Whole);
     allocator::obstacles(&elf, &path, search, &loaded, &walk.variables, &mut walk.found);
 }
 

@@ -3,7 +3,7 @@
 use super::open::{self, Opened};
 use super::script::{self, Script};
 use super::wrapper::{self, Does};
-use super::{Effect, Examination, ExamineError, Surroundings, environment, program};
+use super::{Depth, Effect, Examination, ExamineError, Surroundings, environment, program};
 use crate::terminal::printable;
 use jeshim_host::executable::{self, MOST_INTERPRETERS, Privilege};
 use std::ffi::{OsStr, OsString};
@@ -21,8 +21,8 @@ pub(super) struct Walk<'a> {
     pub(super) found: Examination,
     /// Whether the library is still asked for at this point.
     pub(super) preloads: bool,
-    /// Whether the constants of an executable are searched for an allocator.
-    pub(super) searches: bool,
+    /// Whether constants and libraries are looked into.
+    pub(super) depth: Depth,
 }
 
 /// What comes after a file.

@@ -56,6 +56,7 @@ pub struct Looked {
     /// Its name.
     pub name: Option<String>,
     /// What it executes.
+    #[serde(serialize_with = "lossy")]
     pub program: Option<PathBuf>,
 }
 
@@ -63,6 +64,7 @@ pub struct Looked {
 #[derive(Debug, Serialize)]
 pub struct LoadedLibrary {
     /// As the process sees it.
+    #[serde(serialize_with = "crate::terminal::lossy")]
     pub path: PathBuf,
     /// Whether the file has been deleted or replaced since.
     pub deleted: bool,
@@ -80,6 +82,7 @@ pub struct LoadedLibrary {
 #[derive(Debug, Serialize)]
 pub struct LoadedObject {
     /// As the process sees it.
+    #[serde(serialize_with = "crate::terminal::lossy")]
     pub path: PathBuf,
     /// Where it is loaded.
     pub address: u64,
@@ -108,6 +111,7 @@ pub enum Origin {
     /// From another object.
     Other {
         /// As the process sees it.
+        #[serde(serialize_with = "crate::terminal::lossy")]
         from: PathBuf,
     },
     /// From memory that belongs to no object.
@@ -141,4 +145,8 @@ pub struct OwnersShare {
     pub bytes: u64,
     /// Of the private memory.
     pub percent: f64,
+}
+
+fn lossy<S: serde::Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
+    path.as_deref().map(|path| path.to_string_lossy()).serialize(serializer)
 }

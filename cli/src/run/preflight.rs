@@ -1,6 +1,6 @@
 //! What stands in the way of a program before it starts, as far as its files tell.
 
-use crate::examine::{self, Effect, Obstacle};
+use crate::examine::{self, Depth, Effect, Obstacle};
 use crate::library::Library;
 use crate::settings::Settings;
 use std::ffi::{OsStr, OsString};
@@ -17,7 +17,7 @@ pub(super) fn obstacles(
         std::env::vars_os().filter(|(name, _)| settings.variables.iter().all(|(ours, _)| name != ours)).collect();
     variables.extend(settings.variables.iter().map(|(name, value)| ((*name).into(), value.clone())));
     let around = examine::Surroundings { library: Some(library), variables };
-    let Ok(examination) = examine::before_start(program, arguments, &around) else {
+    let Ok(examination) = examine::command(program, arguments, &around, Depth::Tables) else {
         return Vec::new();
     };
     let is_fatal = |obstacle: &Obstacle| matches!(obstacle.effect, Effect::Breaks | Effect::Prevents);
