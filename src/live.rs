@@ -53,15 +53,31 @@ pub(crate) fn filled() {
     }
 }
 
-/// jemalloc has mapped memory.
+/// jemalloc has mapped memory: new, or, where the kernel does not overcommit, over what it has already.
 pub(crate) fn mapped(start: usize, length: usize) {
     let _one = Writer::new();
-    insert(start, length);
+    cut(start, length);
+    // Beside what is known already, as most is, it takes no place of its own.
+    let before = used_ranges().find(|range| {
+        let size = range.length.load(Ordering::Relaxed);
+        size != 0 && range.start.load(Ordering::Relaxed).saturating_add(size) == start
+    });
+    match before {
+        Some(range) => {
+            range.length.store(range.length.load(Ordering::Relaxed).saturating_add(length), Ordering::Release)
+        }
+        None => insert(start, length),
+    }
 }
 
 /// jemalloc is about to unmap memory, all or a part of what it has mapped in one or several calls.
 pub(crate) fn unmapped(start: usize, length: usize) {
     let _one = Writer::new();
+    cut(start, length);
+}
+
+/// Takes addresses out of the ranges.
+fn cut(start: usize, length: usize) {
     let end = start.saturating_add(length);
     for range in used_ranges() {
         let (first, size) = (range.start.load(Ordering::Relaxed), range.length.load(Ordering::Relaxed));

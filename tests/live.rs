@@ -1,6 +1,6 @@
 //! What is seen of a process from outside: `.jeshim.about` in the library's file, `.jeshim.live` in the process's memory.
 
-use crate::harness::{fixture, library, preloaded, stdout, succeed};
+use crate::harness::{fixture, library, preloaded, scratch, stdout, succeed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -205,4 +205,33 @@ fn the_memory_that_jemalloc_has_mapped_is_known() {
     process.go_on(); // It is given back.
     let after = total(&process);
     assert!(after <= large - 64 * megabyte, "{large} {after}");
+}
+
+/// Where the kernel does not overcommit, jemalloc maps over its own memory again and again: that takes no place.
+#[test]
+fn what_is_mapped_twice_is_known_once() {
+    let file = "/proc/sys/vm/overcommit_memory";
+    let two = scratch("live").join("overcommit");
+    fs::write(&two, "2\n").expect("a file");
+    let script = format!("mount --bind '{}' {file} && exec \"$0\"", two.display());
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "--propagation", "private", "sh", "-c", &script]).arg(fixture("live_waits.c", &[]));
+    command.env("LD_PRELOAD", library()).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let Ok(mut child) = command.spawn() else { return println!("no unshare: not tested") };
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().expect("a pipe")).read_line(&mut line).expect("a line");
+    if line != "ready\n" {
+        let _ = child.wait();
+        return println!("no mount namespaces: not tested");
+    }
+    let mut process = Process(child);
+    for _ in 0..3 {
+        process.go_on();
+    }
+    let (_, _, used, lost, ranges) = process.live();
+    assert!(lost == 0 && used < 20, "{used} {lost} {ranges:x?}");
+    for (index, (start, length)) in ranges.iter().enumerate() {
+        let overlaps = |(other, size): &(u64, u64)| start < &(other + size) && other < &(start + length);
+        assert!(!ranges.iter().skip(index + 1).any(overlaps), "{ranges:x?}");
+    }
 }

@@ -40,8 +40,8 @@ struct State {
     before: [Served; 2],
 }
 
-/// Locked for moments, by the constructor, the only thread of a forked child, and the exit handler. All only try:
-/// whoever held it may not exist on this side of a fork.
+/// Locked for moments: by the constructor, by a thread that is the first to be served, by the only thread of a forked
+/// child, and by the exit handler. All only try, since whoever held it may not exist on this side of a fork.
 static STATE: Mutex<State> = Mutex::new(State {
     template: Template::new(),
     body: [0; BODY_SIZE],
@@ -147,19 +147,25 @@ pub(crate) fn serves() {
 #[cold]
 fn note_serving() {
     let Some(state) = STATE.try_lock() else { return };
-    WAITING.store(false, Ordering::Relaxed);
-    // A child of vfork or of a raw clone has nothing to say in its parent's record.
+    // A child of vfork or of a raw clone has nothing to say in its parent's record, and its parent waits still.
     if state.pid != process::pid() {
         return;
     }
+    WAITING.store(false, Ordering::Relaxed);
     if let Some((mapping, places)) = &state.open {
         let _ = mapping.write(places.serving, b"true ");
     }
 }
 
+fn wait_a_moment<T>() -> Option<T> {
+    core::hint::spin_loop();
+    None
+}
+
 /// At exit: what was served.
 extern "C" fn complete() {
-    let Some(mut state) = STATE.try_lock() else { return };
+    // A moment's patience: another thread may be noting that it is served.
+    let Some(mut state) = (0..10_000).find_map(|_| STATE.try_lock().or_else(wait_a_moment)) else { return };
     // A child of a raw clone or of _Fork has the parent's mapping, and nothing to say in the parent's record.
     if state.pid != process::pid() {
         return;

@@ -1,7 +1,8 @@
 //! Looking at /proc: the children of each known process, what they execute, and whether the library is mapped.
 
+use crate::system::smaps;
 use crate::watch::Event;
-use procfs::process::{MMapPath, Process};
+use procfs::process::Process;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -68,7 +69,7 @@ impl Polling {
             events.push(Event::Executed { pid, program: program.clone() });
         }
         // Its own program is this command's until the child executes the one that was asked for.
-        if !known.mapped && known.program != self.own && maps(&process, &self.library) {
+        if !known.mapped && known.program != self.own && maps(pid, &self.library) {
             known.mapped = true;
             events.push(Event::Mapped { pid });
         }
@@ -84,9 +85,9 @@ fn process(pid: u32) -> Option<Process> {
     Process::new(i32::try_from(pid).ok()?).ok()
 }
 
-fn maps(process: &Process, library: &Path) -> bool {
-    let Ok(maps) = process.maps() else { return false };
-    maps.iter().any(|map| matches!(&map.pathname, MMapPath::Path(path) if path == library))
+fn maps(pid: u32, library: &Path) -> bool {
+    let Ok(text) = std::fs::read(format!("/proc/{pid}/maps")) else { return false };
+    smaps::parse(&text).iter().any(|map| map.name == library.as_os_str())
 }
 
 fn children(process: &Process) -> Vec<u32> {
