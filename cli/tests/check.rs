@@ -12,36 +12,36 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-const SERVED: i32 = 0;
-const NOT_SERVED: i32 = 1;
-const IN_PART: i32 = 2;
-const COULD_NOT_TELL: i32 = 3;
+pub(crate) const SERVED: i32 = 0;
+pub(crate) const NOT_SERVED: i32 = 1;
+pub(crate) const IN_PART: i32 = 2;
+pub(crate) const COULD_NOT_TELL: i32 = 3;
 const UNUSABLE: i32 = 125;
 
 /// Not the one on PATH: on a developer's machine that may be a wrapper script.
 const PYTHON: &str = "/usr/bin/python3";
 
 /// What the command made of a program.
-struct Proof {
-    status: Option<i32>,
-    stdout: String,
+pub(crate) struct Proof {
+    pub(crate) status: Option<i32>,
+    pub(crate) stdout: String,
     /// Standard error: the program's and the report.
-    report: String,
+    pub(crate) report: String,
 }
 
 impl Proof {
-    fn of(command: &mut Command) -> Proof {
+    pub(crate) fn of(command: &mut Command) -> Proof {
         Proof::from(command.output().unwrap_or_else(|error| panic!("{command:?}: {error}")))
     }
 
-    fn from(output: Output) -> Proof {
+    pub(crate) fn from(output: Output) -> Proof {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Proof { status: output.status.code(), stdout: text(&output.stdout), report: text(&output.stderr) }
     }
 
     /// The line of the verdict and the exit status say the same, and that line or the remedy below contains the words.
     #[track_caller]
-    fn is(&self, status: i32, words: &[&str]) {
+    pub(crate) fn is(&self, status: i32, words: &[&str]) {
         let start = match status {
             SERVED => "SERVED: ",
             NOT_SERVED => "NOT SERVED: ",
@@ -68,7 +68,7 @@ impl Proof {
 }
 
 /// The command, about to check a program with the library that the test built.
-fn check(program: impl AsRef<OsStr>) -> Command {
+pub(crate) fn check(program: impl AsRef<OsStr>) -> Command {
     let mut command = jeshim();
     command.args(["check", "--lib"]).arg(library()).arg("--").arg(program);
     command
@@ -78,7 +78,7 @@ fn proof<const N: usize>(program: impl AsRef<OsStr>, arguments: [&str; N]) -> Pr
     Proof::of(check(program).args(arguments))
 }
 
-fn fixture(name: &str, arguments: &[&str]) -> PathBuf {
+pub(crate) fn fixture(name: &str, arguments: &[&str]) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
     compile(source.to_str().expect("UTF-8"), arguments)
 }
@@ -90,7 +90,7 @@ fn succeed(command: &mut Command) -> String {
 }
 
 /// The path of an installed program; fails and names the package when it is missing.
-fn installed(path: &'static str, package: &str) -> &'static str {
+pub(crate) fn installed(path: &'static str, package: &str) -> &'static str {
     assert!(Path::new(path).exists(), "{path} is missing; remedy: apt-get install {package}");
     path
 }
@@ -102,7 +102,7 @@ fn executable(folder: &Path, name: &str, text: &str) -> PathBuf {
     path
 }
 
-fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     // SAFETY: asks for a number.
     unsafe { libc::geteuid() == 0 }
 }
@@ -354,7 +354,7 @@ fn an_early_end_does_not_hide_what_was_served() {
 #[test]
 fn a_record_that_could_not_be_written_is_no_proof_of_absence() {
     let text = format!("rm -r \"${{JESHIM_REPORT%/*}}\"; exec {PYTHON} -c 'print(1)'");
-    proof("bash", ["-c", &text]).is(COULD_NOT_TELL, &["the library was loaded", "no record could be written"]);
+    proof("bash", ["-c", &text]).is(COULD_NOT_TELL, &["the library was loaded", "no record of it could be written"]);
 }
 
 #[test]
@@ -378,10 +378,10 @@ fn a_daemon_is_followed() {
 // ---- Privileges -----------------------------------------------------------------------------------------------------------
 
 /// A folder that every user may enter, with the script and the library; removed at the end.
-struct PublicFolder(PathBuf);
+pub(crate) struct PublicFolder(PathBuf);
 
 impl PublicFolder {
-    fn new(name: &str) -> PublicFolder {
+    pub(crate) fn new(name: &str) -> PublicFolder {
         let folder = std::env::temp_dir().join(format!("jeshim-test-{name}-{}", std::process::id()));
         fs::create_dir(&folder).expect("a folder of our own");
         let folder = PublicFolder(folder);
@@ -396,7 +396,7 @@ impl PublicFolder {
     }
 
     /// Copies a file.
-    fn take(&self, file: &Path) -> PathBuf {
+    pub(crate) fn take(&self, file: &Path) -> PathBuf {
         let copy = self.0.join(file.file_name().expect("a file name"));
         fs::copy(file, &copy).expect("a copy");
         self.open(&copy);
@@ -408,7 +408,7 @@ impl PublicFolder {
     }
 
     /// The command, run by somebody who is not root.
-    fn check_unprivileged(&self, program: &Path) -> Command {
+    pub(crate) fn check_unprivileged(&self, program: &Path) -> Command {
         let mut command = if is_root() { self.as_nobody(&self.jeshim()) } else { plain(self.jeshim()) };
         command.current_dir("/").args(["check", "--lib"]).arg(self.0.join("libjeshim.so")).arg("--").arg(program);
         command

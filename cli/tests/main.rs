@@ -1,6 +1,7 @@
 //! All tests of the command: one executable, one module a behaviour.
 
 mod check;
+mod check_hidden;
 mod corpus;
 mod doctor;
 mod doctor_elsewhere;

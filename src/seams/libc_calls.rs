@@ -1,6 +1,7 @@
 //! Questions that jemalloc puts to libc under its init lock, answered without going there.
 
 use super::seam;
+use crate::live;
 use core::ffi::{CStr, c_char, c_int, c_long, c_void};
 use jeshim_platform::process;
 
@@ -28,7 +29,11 @@ seam! {
     sbrk(increment: isize) -> *mut c_void {
         // The end of the heap is libc's to keep: its function, by the second name that nobody interposes.
         // SAFETY: jemalloc's own argument.
-        unsafe { own_sbrk(increment) }
+        let before = unsafe { own_sbrk(increment) };
+        if increment > 0 && before as isize != -1 {
+            live::mapped(before as usize, increment.unsigned_abs());
+        }
+        before
     }
 }
 

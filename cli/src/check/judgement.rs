@@ -12,6 +12,8 @@ use std::path::Path;
 pub struct Judgement {
     /// The answer.
     pub verdict: Verdict,
+    /// What is in the way, for machines (`docs/why-not.md`).
+    pub id: Option<&'static str>,
     /// Why, in one line without a full stop.
     pub cause: String,
     /// What to do about it; nothing when it is served.
@@ -21,7 +23,7 @@ pub struct Judgement {
 impl Judgement {
     /// From a reason.
     pub fn new(verdict: Verdict, reason: &Reason) -> Judgement {
-        Judgement { verdict, cause: reason.cause.clone(), remedy: Some(reason.remedy.clone()) }
+        Judgement { verdict, id: Some(reason.id), cause: reason.cause.clone(), remedy: Some(reason.remedy.clone()) }
     }
 }
 
@@ -42,6 +44,24 @@ fn name_as_typed(asked: &Image, file: Option<&Path>, typed: &OsStr) -> String {
     format!("{}, started as {typed})", name_of(asked).trim_end_matches(')'))
 }
 
+impl Judgement {
+    /// Takes "served" back where programs ran of which nothing more is told: what they became, or have started, may be
+    /// anything.
+    pub fn in_the_dark(self, dark: &[String]) -> Judgement {
+        if self.verdict != Verdict::Served || dark.is_empty() {
+            return self;
+        }
+        Judgement {
+            verdict: Verdict::CouldNotTell,
+            id: Some("dark"),
+            cause: format!("{}, but what {} became, or has started, is not known", self.cause, dark.join(", ")),
+            remedy: Some(
+                "check it as root: of a program that its user may not read the kernel tells nobody else".to_owned(),
+            ),
+        }
+    }
+}
+
 /// Judges the tree. The program that was asked for decides; the others can only take away from "served". `file` is what
 /// was asked for, and `typed` how it was typed.
 pub fn judge(processes: &Processes, standings: &[Standing], file: Option<&Path>, typed: &OsStr) -> Judgement {
@@ -50,6 +70,7 @@ pub fn judge(processes: &Processes, standings: &[Standing], file: Option<&Path>,
     let Some((asked, standing)) = processes.asked().and_then(|index| all().nth(index)) else {
         return Judgement {
             verdict: Verdict::CouldNotTell,
+            id: Some("unseen"),
             cause: "the program was started, and ended before anything could be seen of it".to_owned(),
             remedy: Some("let it do more work, or check it as root".to_owned()),
         };
@@ -103,12 +124,14 @@ pub fn judge(processes: &Processes, standings: &[Standing], file: Option<&Path>,
             let more = if others_served > 0 { format!(", and {} more", processes_served()) } else { String::new() };
             Judgement {
                 verdict: Verdict::Served,
+                id: None,
                 cause: format!("jemalloc served {words} of {name}{more}"),
                 remedy: None,
             }
         }
         (Standing::Idle, _) if others_served > 0 => Judgement {
             verdict: Verdict::Served,
+            id: None,
             cause: format!(
                 "{name} asked for no small block itself, and jemalloc served {} of its tree",
                 processes_served()
@@ -117,6 +140,7 @@ pub fn judge(processes: &Processes, standings: &[Standing], file: Option<&Path>,
         },
         (Standing::Idle, _) => Judgement {
             verdict: Verdict::NotServed,
+            id: Some("idle"),
             cause: format!(
                 "the library was loaded into {name} and all its names bound, but no small block was asked of it: the program does too \
                  little, or has an allocator of its own compiled in"
@@ -140,6 +164,7 @@ pub fn judge(processes: &Processes, standings: &[Standing], file: Option<&Path>,
         ),
         (Standing::Passing, _) => Judgement {
             verdict: Verdict::CouldNotTell,
+            id: Some("unseen"),
             cause: format!("{name} was on its way to another program when it ended"),
             remedy: Some("let it do more work".to_owned()),
         },

@@ -16,6 +16,7 @@ use crate::verdict::{NOT_EXECUTABLE, NOT_FOUND, Verdict};
 use crate::{live, settings};
 use anyhow::{Context, bail};
 use indicatif::ProgressBar;
+use jeshim_host::interrupts::Interrupts;
 use jeshim_host::launch::{self, Ended};
 use jeshim_host::watch::Watch;
 use jeshim_host::{preload, process};
@@ -87,7 +88,12 @@ fn cannot_examine(error: &ExamineError, arguments: &Check, is_command: bool) -> 
             Ok(ExitCode::from(if is_missing { NOT_FOUND } else { NOT_EXECUTABLE }))
         }
         _ => {
-            let judgement = Judgement { verdict: Verdict::CouldNotTell, cause: error.to_string(), remedy: None };
+            let judgement = Judgement {
+                verdict: Verdict::CouldNotTell,
+                id: Some("unreadable"),
+                cause: error.to_string(),
+                remedy: None,
+            };
             let report = Report {
                 judgement,
                 ended: None,
@@ -109,6 +115,7 @@ fn judge_file(examination: &Examination) -> Judgement {
     let Some(obstacle) = examination.obstacles.iter().min_by_key(|obstacle| obstacle.effect) else {
         return Judgement {
             verdict: Verdict::CouldNotTell,
+            id: None,
             cause: format!("nothing in the file of {name} stands in the way; only a run proves that it is served"),
             remedy: Some(format!("run it: jeshim check -- {name}")),
         };
@@ -156,6 +163,8 @@ fn run(
         let preload = process::variable(pid, preload::VARIABLE)?;
         Some(preload.is_some_and(|preload| names(&preload, &library.path)))
     };
+    // At once: where /proc is looked at, a program may not live for as long as the interval.
+    processes.take(watch.events(child.pid()), environment);
     let ended = loop {
         let ended = child.wait_for(INTERVAL).context("the program cannot be waited for")?;
         processes.take(watch.events(child.pid()), environment);
@@ -165,9 +174,18 @@ fn run(
     };
     processes.root_ended(ended);
     follow(arguments.follow, &mut processes, &mut watch, environment);
-    processes.assign(Record::read_all(&folder.records()).unwrap_or_default());
     processes.complete(examination.steps.last().map(|step| step.path.as_path()));
-    Ok(Ok(report(arguments, &processes, library, examination, ended, watch.is_exact().err())))
+    let nobodys = processes.assign(Record::read_all(&folder.records()).unwrap_or_default(), watch.is_exact());
+    let mut report = report(arguments, &processes, library, examination, ended);
+    report.judgement = report.judgement.in_the_dark(&watch.dark());
+    report.may_have_missed = watch.missed();
+    if nobodys > 0 {
+        let records = count(nobodys as u64, "record", "records");
+        report
+            .notes
+            .push(format!("{records} left out: no process of the tree that mapped the library has written them"));
+    }
+    Ok(Ok(report))
 }
 
 fn names(preload: &OsString, library: &Path) -> bool {
@@ -184,7 +202,9 @@ fn follow(
     let until = Instant::now().checked_add(patience);
     let progress = ProgressBar::new_spinner();
     let mut left = patience;
-    while processes.running() > 0 && !left.is_zero() {
+    // Ctrl-C ends the waiting, and what was seen by then is judged.
+    let interrupts = Interrupts::hold();
+    while processes.running() > 0 && !left.is_zero() && !interrupts.arrived() {
         let running = count(processes.running() as u64, "process", "processes");
         progress.set_message(format!("following {running}, {} s left", left.as_secs().saturating_add(1)));
         progress.tick();
@@ -201,7 +221,6 @@ fn report(
     library: &Library,
     examination: Examination,
     ended: Ended,
-    may_have_missed: Option<String>,
 ) -> Report {
     let mut judge = Judge::new(library, &examination, arguments.settings.no_children);
     let asked = processes.asked();
@@ -222,7 +241,10 @@ fn report(
     }
     if processes.running() > 0 {
         let running = count(processes.running() as u64, "process", "processes");
-        notes.push(format!("{running} of the tree run still; --for TIME follows them"));
+        notes.push(format!(
+            "{running} of the tree run still (--for TIME follows them); what they start will find no folder for its record, and \
+             say so on stderr"
+        ));
     }
     Report {
         judgement,
@@ -230,7 +252,7 @@ fn report(
         library: printable(&library.path),
         file: Some(examination),
         processes: show::rows(processes, &standings),
-        may_have_missed,
+        may_have_missed: None,
         notes,
     }
 }

@@ -119,46 +119,84 @@ impl Processes {
         self.images.get_mut(*self.current.get(&pid)?)
     }
 
-    /// Gives each record to the image that wrote it. One that nobody is known for is an image of its own: in a
-    /// namespace of its own a process has another pid there, and where processes are only looked for now and then,
-    /// some are never seen.
-    pub fn assign(&mut self, records: Vec<Record>) {
+    /// Gives each record, in the order in which those of one process came, to the image that wrote it. How many were
+    /// nobody's: where the kernel has told of everything (`exact`), a record of a process that never mapped the library
+    /// was written by somebody else.
+    pub fn assign(&mut self, records: Vec<Record>, exact: bool) -> usize {
+        let mut nobodys = 0_usize;
         for record in records {
-            let fits = |image: &Image| image.record.is_none() && image.forked == record.forked;
-            let program = Path::new(&record.program);
-            let same_program = |image: &Image| image.program.as_deref() == Some(program);
-            let images = &self.images;
-            let found = images
-                .iter()
-                .position(|image| fits(image) && image.pid == record.pid && same_program(image))
-                .or_else(|| images.iter().position(|image| fits(image) && image.pid == record.pid))
-                .or_else(|| images.iter().position(|image| fits(image) && image.loaded && same_program(image)));
-            match found.and_then(|index| self.images.get_mut(index)) {
-                Some(image) => {
-                    image.loaded = true;
-                    image.program = Some(program.to_owned());
-                    image.record = Some(record);
+            match self.writer(&record, exact) {
+                Some(index) => {
+                    if let Some(image) = self.images.get_mut(index) {
+                        image.loaded = true;
+                        image.program = Some(PathBuf::from(&record.program));
+                        image.record = Some(record);
+                    }
                 }
-                None => self.images.push(Image {
-                    pid: record.pid,
-                    parent: record.parent_pid,
-                    program: Some(program.to_owned()),
-                    forked: record.forked,
-                    loaded: true,
-                    end: End::Ended(None),
-                    record: Some(record),
-                    environment: None,
-                }),
+                None if exact => nobodys = nobodys.saturating_add(1),
+                None => self.insert(record),
             }
+        }
+        nobodys
+    }
+
+    /// The image that has written a record.
+    fn writer(&self, record: &Record, exact: bool) -> Option<usize> {
+        let program = Path::new(&record.program);
+        let free = |image: &Image| image.record.is_none() && image.forked == record.forked && (image.loaded || !exact);
+        let same = |image: &Image| image.program.as_deref() == Some(program);
+        let unseen = |image: &Image| image.program.as_deref().is_none_or(|program| !program.is_absolute());
+        let find = |wanted: &dyn Fn(&Image) -> bool| self.images.iter().position(|image| free(image) && wanted(image));
+        find(&|image| image.pid == record.pid && same(image))
+            .or_else(|| find(&|image| image.pid == record.pid && (exact || unseen(image))))
+            // In a namespace of its own a process has another pid there.
+            .or_else(|| find(&|image| image.loaded && same(image)))
+    }
+
+    /// A record of a program that nobody saw: where processes are looked for now and then, some are missed. It was
+    /// before what its process was seen to be in the end, unless that has a record already.
+    fn insert(&mut self, record: Record) {
+        let mut image = Image {
+            pid: record.pid,
+            parent: record.parent_pid,
+            program: Some(PathBuf::from(&record.program)),
+            forked: record.forked,
+            loaded: true,
+            end: End::Ended(None),
+            record: None,
+            environment: None,
+        };
+        let last = self.images.iter().rposition(|other| other.pid == record.pid);
+        image.record = Some(record);
+        let Some((index, last)) = last.and_then(|index| Some((index, self.images.get_mut(index)?))) else {
+            self.images.push(image);
+            return;
+        };
+        if last.record.is_some() {
+            image.end = std::mem::replace(&mut last.end, End::Replaced);
+            self.images.insert(index.saturating_add(1), image);
+        } else {
+            image.end = End::Replaced;
+            self.images.insert(index, image);
         }
     }
 
-    /// Fills in the program asked for where it could not be seen: `file` is what its files said it would be.
+    /// Adds what is known of the process asked for where it could not be seen: it has executed a program, since it was
+    /// started, and `file` is what its files say that this would be.
     pub fn complete(&mut self, file: Option<&Path>) {
-        let unseen = |image: &&mut Image| image.program.as_deref().is_none_or(|program| !program.is_absolute());
-        let asked = self.asked().and_then(|index| self.images.get_mut(index));
-        if let (Some(image), Some(file)) = (asked.filter(unseen), file) {
-            image.program = Some(file.to_owned());
+        let Some(file) = file else { return };
+        let unseen = |image: &Image| image.program.as_deref().is_none_or(|program| !program.is_absolute());
+        match self.asked().and_then(|index| self.images.get_mut(index)) {
+            Some(image) if unseen(image) => image.program = Some(file.to_owned()),
+            Some(_) => {}
+            None => {
+                let root = self.root;
+                let Some(copy) = self.images.iter_mut().find(|image| image.pid == root) else { return };
+                let end = std::mem::replace(&mut copy.end, End::Replaced);
+                let image =
+                    Image { pid: root, parent: copy.parent, program: Some(file.to_owned()), end, ..Image::default() };
+                self.images.insert(1.min(self.images.len()), image);
+            }
         }
     }
 

@@ -5,6 +5,7 @@ use super::processes::{End, Image, Processes};
 use super::standing::{Reason, Standing};
 use crate::examine::{Examination, Step};
 use crate::library::Library;
+use crate::record::Record;
 use crate::terminal::{BAD, BOLD, GOOD, NOTE, bytes, count, printable, style_of, styled};
 use comfy_table::{ContentArrangement, Table, presets};
 use jeshim_host::launch::{self, Ended};
@@ -55,6 +56,8 @@ pub struct Row {
     pub end: &'static str,
     #[serde(skip)]
     name: String,
+    #[serde(skip)]
+    is_served: bool,
 }
 
 impl Row {
@@ -87,11 +90,12 @@ impl Row {
                 End::Ended(_) => "ended",
             },
             name: name_of(image),
+            is_served: image.record.as_ref().is_some_and(Record::is_served),
         }
     }
 
     /// What is said of it in the table; rows in which it is the same are shown as one.
-    fn words(&self, serving: bool) -> String {
+    fn words(&self) -> String {
         match (self.standing, self.small_allocations) {
             ("served", Some(small)) => format!(
                 "{} ({}), {} ({})",
@@ -102,7 +106,7 @@ impl Row {
             ),
             ("served", None) => "small allocations; not counted, since it did not end by exit".to_owned(),
             ("idle", _) => "nothing: it asked for no small block".to_owned(),
-            ("passing", _) if serving => "small allocations, until it went on as another program".to_owned(),
+            ("passing", _) if self.is_served => "small allocations, until it went on as another program".to_owned(),
             ("passing", _) => "it went on as another program".to_owned(),
             _ => self.reason.as_ref().map(|reason| reason.cause.clone()).unwrap_or_default(),
         }
@@ -165,7 +169,11 @@ impl Report {
 
     fn table(&self, all: bool) -> Table {
         let mut table = Table::new();
-        table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+        table.load_preset(presets::NOTHING);
+        // A terminal that says that it has no columns does not know how many.
+        if table.width().is_some_and(|width| width >= 40) {
+            table.set_content_arrangement(ContentArrangement::Dynamic);
+        }
         table.set_header(["process", "loaded", "bound", "served"].map(|name| styled(BOLD, name)));
         let alike = self.alike(all);
         let most = if all { usize::MAX } else { ROWS };
@@ -198,7 +206,7 @@ impl Report {
     fn alike(&self, all: bool) -> Vec<(&Row, usize, String)> {
         let mut alike: Vec<(&Row, usize, String)> = Vec::new();
         for row in &self.processes {
-            let words = row.words(row.bound.is_some());
+            let words = row.words();
             let same = |(other, _, other_words): &&mut (&Row, usize, String)| {
                 let counted = row.small_allocations.is_some() && row.standing == "served";
                 other.program == row.program && other.standing == row.standing && (*other_words == words || counted)

@@ -77,7 +77,12 @@ impl<'a> Judge<'a> {
             return Standing::Passing;
         }
         if !image.loaded {
-            return Standing::NotServed(self.not_loaded(image, is_asked));
+            let reason = self.not_loaded(image, is_asked);
+            if image.end == End::Running && reason.id == "not_loaded" {
+                // Between execution and the dynamic linker's work.
+                return Standing::Unknown(Reason::new("starting", "it has only just started", "follow it: --for 10s"));
+            }
+            return Standing::NotServed(reason);
         }
         let Some(record) = &image.record else {
             if image.forked {
@@ -86,7 +91,7 @@ impl<'a> Judge<'a> {
             }
             return Standing::Unknown(Reason::new(
                 "no_record",
-                "the library was loaded, but no record could be written",
+                "no record of it could be written",
                 "look at what it said on stderr; a program in another root or namespace may not reach the folder",
             ));
         };

@@ -26,6 +26,7 @@ mod system {
 }
 
 pub mod at_start;
+pub mod interrupts;
 pub mod launch;
 pub mod live;
 pub mod machine;

@@ -24,10 +24,17 @@ impl Watch {
     }
 
     /// Never.
-    ///
-    /// # Errors
-    /// Always: why.
-    pub fn is_exact(&self) -> Result<(), String> {
-        Err("on macOS only those processes are seen that write a record, which takes the library".to_owned())
+    pub fn is_exact(&self) -> bool {
+        false
+    }
+
+    /// Always: what is not seen.
+    pub fn missed(&self) -> Option<String> {
+        Some("on macOS only those processes are seen that write a record, which takes the library".to_owned())
+    }
+
+    /// None.
+    pub fn dark(&self) -> Vec<String> {
+        Vec::new()
     }
 }

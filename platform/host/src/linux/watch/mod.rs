@@ -49,20 +49,37 @@ impl Watch {
         }
     }
 
-    /// Whether nothing can have been missed; if not, why.
-    ///
-    /// # Errors
-    /// Cause and remedy in a sentence.
-    pub fn is_exact(&self) -> Result<(), String> {
+    /// Whether everything that is told is true, and nothing is missing but what [`Watch::missed`] says.
+    pub fn is_exact(&self) -> bool {
+        matches!(self.0, Way::Recording(_))
+    }
+
+    /// What may have been missed, and how to see it, in a sentence; `None` when nothing can have been.
+    pub fn missed(&self) -> Option<String> {
         match &self.0 {
-            Way::Recording(recording) if recording.lost() == 0 => Ok(()),
-            Way::Recording(recording) => {
-                Err(format!("the kernel dropped {} events, since there were too many at once", recording.lost()))
+            Way::Recording(recording) if recording.lost() > 0 => {
+                Some(format!("the kernel dropped {} events, since there were too many at once", recording.lost()))
             }
-            Way::Polling(_, error) => Err(format!(
+            Way::Recording(recording) => {
+                let dark = recording.dark();
+                (!dark.is_empty()).then(|| format!(
+                    "the kernel tells nothing more of a process that has executed {}, nor of what it starts: a program with other \
+                     rights, or one that this user may not read; check it as root",
+                    dark.join(", ")
+                ))
+            }
+            Way::Polling(_, error) => Some(format!(
                 "processes were looked for in /proc, where one that lives for milliseconds can be missed, since perf_event_open \
                  is not allowed ({error}); run as root or lower kernel.perf_event_paranoid to 2 to see all of them"
             )),
+        }
+    }
+
+    /// Processes of which nothing more is told although they may run, and start others.
+    pub fn dark(&self) -> Vec<String> {
+        match &self.0 {
+            Way::Recording(recording) => recording.dark(),
+            Way::Polling(..) => Vec::new(),
         }
     }
 }

@@ -10,6 +10,7 @@ pub(super) struct Polling {
     library: PathBuf,
     /// What this process executes: a forked child that has not executed anything yet has the same.
     own: Option<PathBuf>,
+    begun: bool,
     known: BTreeMap<u32, Known>,
 }
 
@@ -17,17 +18,20 @@ struct Known {
     /// In ticks since the machine started; tells a process from a later one with the same pid.
     started: u64,
     program: Option<PathBuf>,
+    /// Where the stack begins: another place after each execution, also of the same program. 0 when that is not shown.
+    stack: u64,
     mapped: bool,
 }
 
 impl Polling {
     pub(super) fn begin(library: &Path) -> Polling {
-        Polling { library: library.to_owned(), own: std::env::current_exe().ok(), known: BTreeMap::new() }
+        Polling { library: library.to_owned(), own: std::env::current_exe().ok(), begun: false, known: BTreeMap::new() }
     }
 
     pub(super) fn events(&mut self, root: u32) -> Vec<Event> {
         let mut events = Vec::new();
-        if self.known.is_empty() {
+        if !self.begun {
+            self.begun = true;
             self.meet(std::process::id(), root, self.own.clone(), &mut events);
         }
         // Those that are met on the way are looked at as well.
@@ -47,24 +51,25 @@ impl Polling {
     }
 
     fn meet(&mut self, parent: u32, child: u32, program: Option<PathBuf>, events: &mut Vec<Event>) {
-        let Some(started) = process(child).and_then(|process| process.stat().ok()).map(|stat| stat.starttime) else {
-            return;
-        };
-        self.known.insert(child, Known { started, program, mapped: false });
+        let Some(stat) = process(child).and_then(|process| process.stat().ok()) else { return };
+        self.known.insert(child, Known { started: stat.starttime, program, stack: stat.startstack, mapped: false });
         events.push(Event::Forked { parent, child });
     }
 
     fn look(&mut self, pid: u32, events: &mut Vec<Event>) {
         let Some(known) = self.known.get_mut(&pid) else { return };
         let stat = process(pid).and_then(|process| Some((process.stat().ok()?, process)));
-        let Some((_, process)) = stat.filter(|(stat, _)| stat.starttime == known.started && stat.state != 'Z') else {
+        let Some((stat, process)) = stat.filter(|(stat, _)| stat.starttime == known.started && stat.state != 'Z')
+        else {
             self.known.remove(&pid);
             events.push(Event::Ended { pid });
             return;
         };
         let program = process.exe().ok();
-        if program.is_some() && program != known.program {
+        let elsewhere = known.stack != 0 && stat.startstack != 0 && known.stack != stat.startstack;
+        if program.is_some() && (program != known.program || elsewhere) {
             known.program = program.clone();
+            known.stack = stat.startstack;
             known.mapped = false;
             events.push(Event::Executed { pid, program: program.clone() });
         }

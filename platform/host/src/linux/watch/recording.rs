@@ -20,6 +20,11 @@ pub(super) struct Recording {
     library: PathBuf,
     /// Processes that execute a program whose file was not reported yet.
     executing: BTreeMap<u32, OsString>,
+    /// How many threads each process has, as far as that is more than one.
+    threads: BTreeMap<u32, u32>,
+    /// Processes of which the kernel told that they execute something, and then nothing more: where a program may not be
+    /// read by its user, or runs with other rights, it ends the watch, of what that program starts too.
+    dark: BTreeMap<u32, OsString>,
     lost: u64,
     own: u32,
 }
@@ -50,9 +55,16 @@ impl Recording {
             samplers,
             library: library.to_owned(),
             executing: BTreeMap::new(),
+            threads: BTreeMap::new(),
+            dark: BTreeMap::new(),
             lost: 0,
             own: std::process::id(),
         })
+    }
+
+    /// Names of programs with which the watch of their processes ended.
+    pub(super) fn dark(&self) -> Vec<String> {
+        self.dark.values().map(|name| name.to_string_lossy().into_owned()).collect()
     }
 
     /// How many events the kernel had no room for.
@@ -78,10 +90,11 @@ impl Recording {
         for (_, raw) in raw {
             self.translate(raw, root, &mut events);
         }
-        // Of a program with other rights the kernel tells no mappings, and perhaps not its end.
-        for (pid, _) in self.executing.clone() {
+        // What was executed and not mapped by now is on its way still, or dark.
+        for (pid, name) in self.executing.clone() {
             if let Ok(program) = std::fs::read_link(format!("/proc/{pid}/exe")) {
                 self.executing.remove(&pid);
+                self.dark.insert(pid, name);
                 events.push(Event::Executed { pid, program: Some(program) });
             }
         }
@@ -91,9 +104,17 @@ impl Recording {
     fn translate(&mut self, raw: Raw, root: u32, events: &mut Vec<Event>) {
         match raw {
             Raw::Forked { parent, child } if parent != self.own || child == root => {
-                events.push(Event::Forked { parent, child })
+                self.dark.remove(&parent);
+                events.push(Event::Forked { parent, child });
+            }
+            Raw::Thread(pid) if pid != self.own => {
+                let threads = self.threads.entry(pid).or_insert(1);
+                *threads = threads.saturating_add(1);
             }
             Raw::Executing(pid, name) if pid != self.own => {
+                self.dark.remove(&pid);
+                // The other threads are gone; which of them was the first one does not matter.
+                self.threads.remove(&pid);
                 let before = self.executing.insert(pid, name);
                 events.extend(before.map(|name| Event::Executed { pid, program: Some(name.into()) }));
             }
@@ -101,15 +122,24 @@ impl Recording {
                 if self.executing.contains_key(&pid) && file.is_absolute() {
                     self.executing.remove(&pid);
                     events.push(Event::Executed { pid, program: Some(file) });
-                } else if file == self.library {
+                } else if file.file_name() == self.library.file_name() {
                     events.push(Event::Mapped { pid });
                 }
+                self.dark.remove(&pid);
             }
-            Raw::Ended(pid) if pid != self.own => {
-                let unseen = self.executing.remove(&pid);
-                events.extend(unseen.map(|name| Event::Executed { pid, program: Some(name.into()) }));
-                events.push(Event::Ended { pid });
-            }
+            // The first thread may end before the others.
+            Raw::ThreadEnded(pid) if pid != self.own => match self.threads.get_mut(&pid) {
+                Some(threads) if *threads > 1 => *threads -= 1,
+                _ => {
+                    self.threads.remove(&pid);
+                    let unseen = self.executing.remove(&pid);
+                    if let Some(name) = &unseen {
+                        self.dark.insert(pid, name.clone());
+                    }
+                    events.extend(unseen.map(|name| Event::Executed { pid, program: Some(name.into()) }));
+                    events.push(Event::Ended { pid });
+                }
+            },
             Raw::Lost(count) => self.lost = self.lost.saturating_add(count),
             _ => {}
         }
@@ -121,7 +151,8 @@ enum Raw {
     Forked { parent: u32, child: u32 },
     Executing(u32, OsString),
     Mapped(u32, PathBuf),
-    Ended(u32),
+    Thread(u32),
+    ThreadEnded(u32),
     Lost(u64),
 }
 
@@ -129,11 +160,11 @@ impl Raw {
     fn of(record: Record, by_execution: bool) -> Option<Raw> {
         match record {
             // A thread has its process's pid.
-            Record::Fork(fork) if fork.pid != fork.ppid => Some(Raw::Forked { parent: fork.ppid, child: fork.pid }),
+            Record::Fork(fork) if fork.pid == fork.ppid => Some(Raw::Thread(fork.pid)),
+            Record::Fork(fork) => Some(Raw::Forked { parent: fork.ppid, child: fork.pid }),
             Record::Comm(comm) if by_execution => Some(Raw::Executing(comm.pid, comm.comm_os().to_owned())),
             Record::Mmap2(mmap) => Some(Raw::Mapped(mmap.pid, PathBuf::from(mmap.filename_os()))),
-            // Of several threads, the one with the process's number.
-            Record::Exit(exit) if exit.pid == exit.tid => Some(Raw::Ended(exit.pid)),
+            Record::Exit(exit) => Some(Raw::ThreadEnded(exit.pid)),
             Record::Lost(lost) => Some(Raw::Lost(lost.lost)),
             _ => None,
         }

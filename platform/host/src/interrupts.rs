@@ -1,0 +1,31 @@
+//! Being asked to stop: Ctrl-C, and the signals with which services are ended.
+
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, pthread_sigmask};
+
+const SIGNALS: [Signal; 4] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT];
+
+/// Holds these signals back, from its making until the process ends: after the first one there is only an end to be made
+/// in good order.
+pub struct Interrupts(());
+
+impl Interrupts {
+    /// Begins.
+    pub fn hold() -> Interrupts {
+        let signals: SigSet = SIGNALS.into_iter().collect();
+        // It cannot fail with a set of valid signals; if it does, they end the process as before.
+        let _ = pthread_sigmask(SigmaskHow::SIG_BLOCK, Some(&signals), None);
+        Interrupts(())
+    }
+
+    /// Whether one of them has come.
+    pub fn arrived(&self) -> bool {
+        let mut pending = SigSet::empty();
+        let mut raw = *pending.as_ref();
+        // SAFETY: the set is writable.
+        if unsafe { libc::sigpending(&mut raw) } == 0 {
+            // SAFETY: sigpending has filled it.
+            pending = unsafe { SigSet::from_sigset_t_unchecked(raw) };
+        }
+        SIGNALS.into_iter().any(|signal| pending.contains(signal))
+    }
+}
