@@ -104,14 +104,14 @@ fn ctrl_c_while_following_ends_the_waiting_with_a_verdict() {
     let temporary = scratch("check");
     let mut command = jeshim();
     command.args(["check", "--for", "60s", "--lib"]).arg(library());
-    command.args(["--", "sh", "-c", "setsid sleep 30 & x=1"]).env("TMPDIR", &temporary).process_group(0);
+    command.args(["--", "sh", "-c", "setsid sleep 30.25 & x=1"]).env("TMPDIR", &temporary).process_group(0);
     let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the command");
     std::thread::sleep(Duration::from_millis(700));
     let start = Instant::now();
     // SAFETY: a signal to the process that was started above and not yet waited for.
     unsafe { libc::kill(child.id().cast_signed(), libc::SIGINT) };
     // What is left running has standard error open, too.
-    let _ = Command::new("pkill").args(["-x", "-f", "sleep 30"]).status();
+    let _ = Command::new("pkill").args(["-x", "-f", "sleep 30.25"]).status();
     Proof::from(child.wait_with_output().expect("an end")).is(SERVED, &["of sh (pid "]);
     assert!(start.elapsed() < Duration::from_secs(20));
     assert_eq!(std::fs::read_dir(&temporary).expect("a folder").count(), 0, "something was left in TMPDIR");
