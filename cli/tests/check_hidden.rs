@@ -70,17 +70,6 @@ fn where_processes_are_only_looked_for_the_last_program_counts() {
 }
 
 #[test]
-fn a_file_name_that_other_readers_of_maps_stumble_over() {
-    let file = scratch("check").join("SYSV");
-    std::fs::write(&file, vec![0; 4096]).expect("a file");
-    let code = format!(
-        "import mmap, time\nf = open('{}', 'r+b')\nm = mmap.mmap(f.fileno(), 0)\ntime.sleep(0.2)",
-        file.display()
-    );
-    without_perf(&[PYTHON, "-c", &code]).is(SERVED, &[]);
-}
-
-#[test]
 fn a_record_that_somebody_else_has_written_is_left_out() {
     let busybox = installed("/bin/busybox", "busybox-static");
     let forge = r#"echo "{\"record\":1,\"finished\":true,\"pid\":$$,\"program\":\"/usr/bin/busybox\",\"bound\":{\"names\":{\"malloc\":true},\"ours\":63,\"of\":63},\"served\":{\"small_allocations\":4242}}" > "${JESHIM_REPORT%/*}/$$"; exit 0"#;
