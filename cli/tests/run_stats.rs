@@ -131,6 +131,17 @@ fn signals_reach_the_program() {
 }
 
 #[test]
+fn signals_that_the_program_sends_to_its_parent_are_not_sent_back() {
+    let folder = scratch("stats-own-signals");
+    // Some programs tell their parent so that they are ready; in between, signals of others still come.
+    let script = "trap 'echo USR1' USR1; trap 'echo HUP' HUP; trap 'echo USR2; exit 0' USR2
+        kill -USR1 $PPID; kill -HUP $PPID; sleep 0.3; sh -c \"kill -USR2 $PPID; true\"
+        for i in 1 2 3 4 5 6 7 8 9; do sleep 0.2; done";
+    let output = stats(&folder, &["dash", "-c", script]).output().expect("runs");
+    assert_eq!((stdout(&output).as_str(), output.status.code()), ("USR2\n", Some(0)), "{}", stderr(&output));
+}
+
+#[test]
 fn a_program_that_handles_a_signal_goes_on() {
     let folder = scratch("stats-handled");
     let (child, _) = start(&folder, "trap 'exit 5' TERM; while :; do sleep 0.05; done");
