@@ -73,6 +73,8 @@ pub fn start(command: &mut Command) -> io::Result<Child> {
         Ok(Child { pid: Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX)), arrivals, mask, ended: None })
     });
     if started.is_err() {
+        // SAFETY: what was there before.
+        unsafe { sigaction(Signal::SIGCHLD, &before) }?;
         pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&mask), None)?;
     }
     started
