@@ -1,6 +1,7 @@
 //! What the kernel makes of the file of a program, before anything of it runs: `man 2 execve`, `man 7 capabilities`.
 
 use crate::executable::Privilege;
+use nix::sys::prctl;
 use rustix::fs::{Access, StatVfsMountFlags};
 use std::fs::Metadata;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -24,14 +25,18 @@ pub fn privilege(path: &Path, metadata: &Metadata) -> Option<Privilege> {
     if nosuid {
         return None;
     }
+    // Under no_new_privs these bits are passed over, and the program starts as any other. Capabilities are not given
+    // either, and yet the kernel tells the dynamic linker to be careful (`cap_bprm_creds_from_file` in
+    // `security/commoncap.c`; tried on Linux 6.18).
+    let obeys_bits = !prctl::get_no_new_privs().unwrap_or(false);
     let (user, group) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
     let mode = metadata.permissions().mode();
-    if mode & libc::S_ISUID != 0 && metadata.uid() != user {
+    if obeys_bits && mode & libc::S_ISUID != 0 && metadata.uid() != user {
         return Some(Privilege::User(metadata.uid()));
     }
     // Without the right to execute, this bit once meant mandatory locks.
     let setgid = libc::S_ISGID | libc::S_IXGRP;
-    if mode & setgid == setgid && metadata.gid() != group {
+    if obeys_bits && mode & setgid == setgid && metadata.gid() != group {
         return Some(Privilege::Group(metadata.gid()));
     }
     (user != 0 && has_capabilities(path)).then_some(Privilege::Capabilities)
