@@ -1,7 +1,9 @@
 //! `jeshim run --stats`: jeshim stands in for its child, and says afterwards what jemalloc did.
 
 use crate::harness::{compile, jeshim, library, scratch, stderr, stdout};
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -72,8 +74,45 @@ fn a_program_without_the_library_is_said_to_be_without() {
     let output = command.output().expect("runs");
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(4));
-    assert!(said.contains("not on jemalloc") && said.contains("jeshim check"), "{said}");
+    assert!(said.contains("not on jemalloc") && said.contains("static"), "{said}");
     assert!(is_empty(&folder), "nothing stays");
+}
+
+#[test]
+fn a_missing_record_is_no_proof() {
+    let folder = scratch("stats-no-record");
+    let mut command = jeshim();
+    command.args(["run", "--stats", "--lib"]).arg(library()).arg("--report").arg(folder.join("none/%p"));
+    let output = command.args(["--", "perl", "-e", "exit 4"]).output().expect("runs");
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(4));
+    assert!(said.contains("could not tell") && !said.contains("not on jemalloc"), "{said}");
+    assert!(said.contains("it left no record") && said.contains("jeshim check -- perl"), "{said}");
+}
+
+#[test]
+fn records_are_found_wherever_the_temporary_folder_is() {
+    for name in [&b"100%p"[..], b"100%", b"\xff%%"] {
+        let folder = scratch("stats-percent").join(OsStr::from_bytes(name));
+        std::fs::create_dir(&folder).expect("a folder");
+        let said = stderr(&stats(&folder, &["perl", "-e", "1"]).output().expect("runs"));
+        assert!(said.contains("served by jemalloc"), "{}: {said}", folder.display());
+        assert!(is_empty(&folder), "nothing stays");
+    }
+}
+
+#[test]
+fn records_are_found_in_folders_of_the_programs_name() {
+    let folder = scratch("stats-folders");
+    for program in ["bash", "perl", "100%"] {
+        std::fs::create_dir(folder.join(program)).expect("a folder");
+    }
+    let mut command = jeshim();
+    command.args(["run", "--stats", "--lib"]).arg(library()).arg("--report").arg(folder.join("%e/r%%-%p.json"));
+    let output = command.args(["--", "bash", "-c", "perl -e 1; exec perl -e 1"]).output().expect("runs");
+    let said = stderr(&output);
+    assert!(said.contains("/perl (pid ") && said.contains("served by jemalloc"), "{said}");
+    assert!(said.contains("/bash, then /") && said.contains("1 other process loaded the library"), "{said}");
 }
 
 #[test]
