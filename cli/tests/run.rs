@@ -102,6 +102,7 @@ fn mistakes_in_options_are_named_before_the_program_starts() {
         ("tcache_max:1M", "1 MiB as 1048576"),
         ("narenas:2, tcache:true", "a blank"),
         ("\u{201c}narenas:2\u{201d}", "a typographic mark"),
+        ("narenas:0", "1 or more, or default"),
         ("narenas=2", "with a colon"),
         ("narenas:2,", "a comma"),
     ] {
