@@ -6,7 +6,7 @@
 //! | [`run`], [`env`], [`check`], [`live`] (`check --pid`), [`doctor`] | one command each |
 //! | [`library`] | where the library is, and what its file says about itself |
 //! | [`presets`], [`options`] | jemalloc's options: sets for a purpose, and the check of what was typed
-//! | [`record`] | what a process on the library wrote about itself
+//! | [`record`], [`records`] | what a process on the library wrote about itself, and where
 //! | [`elf`] | what an ELF file says about itself |
 //! | [`settings`] | the variables that a program is run with |
 //! | [`examine`] | what the file of a program tells before it runs |
@@ -26,6 +26,7 @@ pub mod options;
 pub mod packaging;
 pub mod presets;
 pub mod record;
+pub mod records;
 pub mod run;
 pub mod settings;
 pub mod terminal;

@@ -103,6 +103,7 @@ fn has_unit(value: &str) -> bool {
 /// Whether an option takes a value. What a newer library says it takes, and this does not know, is left to jemalloc.
 fn takes(option: &Opt, value: &str) -> bool {
     option.takes.split('|').any(|kind| match kind {
+        "NUMBER" if option.takes == "NUMBER|default" => number(value).is_some_and(|number| number > 0),
         "NUMBER" | "SIZE" => number(value).is_some(),
         "SIGNED" => {
             let least = if option.name == "lg_tcache_nslots_mul" { 16 } else { 1 };
@@ -213,6 +214,7 @@ mod tests {
         assert!(said("tcache_max:1M").ends_with("bytes are written out, 1 MiB as 1048576"));
         assert!(said("tcache:yes").ends_with("tcache does not take 'yes'; it takes one of true, false"));
         assert!(said("zero_realloc:f").ends_with("one of alloc, free, abort"));
+        assert!(said("narenas:0").ends_with("1 or more, or default"));
         for text in ["narenas:-5", "narenas:+5", "narenas:0x", "narenas:08", "dirty_decay_ms:-2", "dirty_decay_ms:10s"]
         {
             assert!(said(text).contains("does not take"), "{text}");

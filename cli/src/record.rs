@@ -3,9 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// A record is a few kilobytes; what is larger is something else.
 const LARGEST: u64 = 1 << 20;
@@ -158,37 +159,47 @@ impl Record {
     /// # Errors
     /// When the folder cannot be read.
     pub fn read_all(folder: &Path) -> std::io::Result<Vec<Record>> {
-        Record::read_some(folder, |_| true)
+        Ok(in_order(aged(folder, |_| true)?))
     }
 
-    /// As [`Record::read_all`], of the files whose names are wanted.
-    ///
-    /// # Errors
-    /// When the folder cannot be read.
-    pub fn read_some(folder: &Path, wanted: impl Fn(&OsStr) -> bool) -> std::io::Result<Vec<Record>> {
-        let mut records = Vec::new();
-        for entry in std::fs::read_dir(folder)? {
-            let entry = entry?;
-            // A link is nobody's record: the library does not follow any, and others may write to the folder.
-            if !wanted(&entry.file_name()) || !entry.file_type()?.is_file() {
-                continue;
-            }
-            // A program's record is written to while it runs, so the last one of a process is the youngest; and where the
-            // clock's ticks do not tell, the one with the longest name, to which the library has appended.
-            let age = entry.metadata().and_then(|metadata| metadata.modified()).ok();
-            let name = entry.file_name();
-            records.extend(
-                Record::read(&entry.path()).map(|record| (record.started, record.pid, age, name.len(), name, record)),
-            );
-        }
-        records.sort_by(|a, b| (a.0, a.1, a.2, a.3, &a.4).cmp(&(b.0, b.1, b.2, b.3, &b.4)));
-        Ok(records.into_iter().map(|(.., record)| record).collect())
+    /// As [`Record::read_all`], of the files in several folders whose names are wanted. Folders that cannot be read are
+    /// passed over.
+    pub fn read_some(folders: &[PathBuf], wanted: impl Fn(&OsStr) -> bool) -> Vec<Record> {
+        let records = folders.iter().filter_map(|folder| aged(folder, &wanted).ok());
+        in_order(records.flatten().collect())
     }
 
     /// Whether jemalloc was seen to serve the process.
     pub fn is_served(&self) -> bool {
         self.serving == Some(true) || self.served.as_ref().is_some_and(|served| served.small_allocations > 0)
     }
+}
+
+/// A record, and what tells it from an earlier one of its process. A program's record is written to while it runs, so the
+/// last one of a process is the youngest; and where the clock's ticks do not tell, the one with the longest name, to
+/// which the library has appended.
+type Aged = (u64, u32, Option<SystemTime>, usize, OsString, Record);
+
+fn aged(folder: &Path, wanted: impl Fn(&OsStr) -> bool) -> std::io::Result<Vec<Aged>> {
+    let mut records = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        // A link is nobody's record: the library does not follow any, and others may write to the folder.
+        if !wanted(&entry.file_name()) || !entry.file_type()?.is_file() {
+            continue;
+        }
+        let age = entry.metadata().and_then(|metadata| metadata.modified()).ok();
+        let name = entry.file_name();
+        records.extend(
+            Record::read(&entry.path()).map(|record| (record.started, record.pid, age, name.len(), name, record)),
+        );
+    }
+    Ok(records)
+}
+
+fn in_order(mut records: Vec<Aged>) -> Vec<Record> {
+    records.sort_by(|a, b| (a.0, a.1, a.2, a.3, &a.4).cmp(&(b.0, b.1, b.2, b.3, &b.4)));
+    records.into_iter().map(|(.., record)| record).collect()
 }
 
 #[cfg(test)]

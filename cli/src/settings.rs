@@ -2,7 +2,7 @@
 
 use crate::library::Library;
 use crate::terminal::printable;
-use crate::{arguments, options, presets};
+use crate::{arguments, options, presets, records};
 use anyhow::{Context, bail};
 use jeshim_host::preload;
 use std::ffi::{OsStr, OsString};
@@ -123,7 +123,5 @@ fn report(path: &Path) -> anyhow::Result<OsString> {
     }
     let folder = std::env::current_dir().context("--report: this folder is gone; name an absolute path")?;
     // A percent sign in the folder's name is no sign of the path's.
-    let folder: Vec<&[u8]> = folder.as_os_str().as_bytes().split(|byte| *byte == b'%').collect();
-    let folder = folder.join(&b"%%"[..]);
-    Ok(Path::new(OsStr::from_bytes(&folder)).join(path).into_os_string())
+    Ok(Path::new(&records::literally(&folder)).join(path).into_os_string())
 }

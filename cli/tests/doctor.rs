@@ -2,6 +2,8 @@
 
 use crate::harness::{compile, jeshim, library, plain, scratch};
 use serde_json::Value;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -300,4 +302,16 @@ fn a_library_by_a_symbolic_link_is_named_by_its_own_path() {
     symlink(library(), &link).unwrap();
     let (_, json) = run(&mut doctor(&link));
     assert_said(&json, "library", &["libjeshim.so: jeshim"]);
+}
+
+#[test]
+fn the_trial_leaves_its_record_in_a_temporary_folder_of_any_name() {
+    for name in [&b"100%p"[..], b"\xff%"] {
+        let folder = scratch("doctor-percent").join(OsStr::from_bytes(name));
+        std::fs::create_dir(&folder).unwrap();
+        let (_, json) = run(doctor(&library()).env("TMPDIR", &folder));
+        let trial = json["findings"].as_array().unwrap().iter().find(|finding| finding["id"] == "loads").unwrap();
+        assert_eq!(trial["state"], "ok", "{}: {trial}", folder.display());
+        assert!(std::fs::read_dir(&folder).unwrap().next().is_none(), "nothing stays");
+    }
 }

@@ -1,6 +1,6 @@
 //! `jeshim run`: settings, and what is said about mistakes. How the program finds itself is in `run_as_program`.
 
-use crate::harness::{compile, jeshim, library, scratch, stderr, stdout};
+use crate::harness::{compile, jeshim, library, plain, scratch, stderr, stdout};
 use std::process::Command;
 
 /// `jeshim run --lib LIBRARY` with these arguments.
@@ -102,6 +102,7 @@ fn mistakes_in_options_are_named_before_the_program_starts() {
         ("tcache_max:1M", "1 MiB as 1048576"),
         ("narenas:2, tcache:true", "a blank"),
         ("\u{201c}narenas:2\u{201d}", "a typographic mark"),
+        ("narenas:0", "1 or more, or default"),
         ("narenas=2", "with a colon"),
         ("narenas:2,", "a comma"),
     ] {
@@ -174,6 +175,58 @@ fn what_cannot_work_is_an_error_unless_forced() {
     assert!(said.contains("static") && said.contains("--force"), "{said}");
     let output = run(&["--force", "--", program]).output().expect("runs");
     assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(4), ""));
+}
+
+#[test]
+fn where_no_rights_are_gained_a_setuid_program_is_served() {
+    let folder = scratch("run-no-new-privileges");
+    let program = folder.join("perl");
+    std::fs::copy("/usr/bin/perl", &program).expect("a copy");
+    if std::os::unix::fs::chown(&program, Some(65534), Some(65534)).is_err() {
+        println!("only root can give a file away: not tested");
+        return;
+    }
+    for mode in [0o4755, 0o2755] {
+        std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(mode)).expect("a mode");
+        let report = folder.join("%p.json");
+        let inner = |before: &[&str]| {
+            let (first, rest) = before.split_first().expect("a program");
+            let mut command = plain(first);
+            command.args(rest).args(["run", "--stats", "--lib"]).arg(library()).arg("--report").arg(&report);
+            command.arg("--").arg(&program).args(["-e", "print 1"]).output().expect("runs")
+        };
+        let jeshim = env!("CARGO_BIN_EXE_jeshim");
+        assert_eq!(inner(&[jeshim]).status.code(), Some(125));
+        let output = inner(&["setpriv", "--no-new-privs", jeshim]);
+        assert_eq!(stdout(&output), "1", "{}", stderr(&output));
+        assert!(stderr(&output).contains("served by jemalloc"), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn capabilities_of_a_file_are_in_the_way_also_where_no_rights_are_gained() {
+    let folder = scratch("run-capabilities");
+    let program = folder.join("perl");
+    std::fs::copy("/usr/bin/perl", &program).expect("a copy");
+    let jeshim = env!("CARGO_BIN_EXE_jeshim");
+    let as_nobody = ["--reuid", "65534", "--no-new-privs", jeshim];
+    let may_run =
+        plain("setpriv").args(as_nobody).arg("--version").output().is_ok_and(|output| output.status.success());
+    let given =
+        Command::new("setcap").arg("cap_net_raw+ep").arg(&program).status().is_ok_and(|status| status.success());
+    if !may_run || !given {
+        println!("only root can give capabilities, and become another: not tested");
+        return;
+    }
+    let run = |options: &[&str]| {
+        let mut command = plain("setpriv");
+        command.args(as_nobody).args(["run", "--lib"]).arg(library()).args(options).arg("--").arg(&program);
+        command.args(["-e", "print exists $ENV{LD_PRELOAD} ? 1 : 0"]).output().expect("runs")
+    };
+    assert_eq!(run(&[]).status.code(), Some(125), "{}", stderr(&run(&[])));
+    // The dynamic linker does not even leave the variable there.
+    let forced = run(&["--force"]);
+    assert_eq!((stdout(&forced).as_str(), forced.status.code()), ("0", Some(0)), "{}", stderr(&forced));
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! `jeshim run --stats`: jeshim stands in for its child, and says afterwards what jemalloc did.
 
 use crate::harness::{compile, jeshim, library, scratch, stderr, stdout};
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -72,8 +74,45 @@ fn a_program_without_the_library_is_said_to_be_without() {
     let output = command.output().expect("runs");
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(4));
-    assert!(said.contains("not on jemalloc") && said.contains("jeshim check"), "{said}");
+    assert!(said.contains("not on jemalloc") && said.contains("static"), "{said}");
     assert!(is_empty(&folder), "nothing stays");
+}
+
+#[test]
+fn a_missing_record_is_no_proof() {
+    let folder = scratch("stats-no-record");
+    let mut command = jeshim();
+    command.args(["run", "--stats", "--lib"]).arg(library()).arg("--report").arg(folder.join("none/%p"));
+    let output = command.args(["--", "perl", "-e", "exit 4"]).output().expect("runs");
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(4));
+    assert!(said.contains("could not tell") && !said.contains("not on jemalloc"), "{said}");
+    assert!(said.contains("it left no record") && said.contains("jeshim check -- perl"), "{said}");
+}
+
+#[test]
+fn records_are_found_wherever_the_temporary_folder_is() {
+    for name in [&b"100%p"[..], b"100%", b"\xff%%"] {
+        let folder = scratch("stats-percent").join(OsStr::from_bytes(name));
+        std::fs::create_dir(&folder).expect("a folder");
+        let said = stderr(&stats(&folder, &["perl", "-e", "1"]).output().expect("runs"));
+        assert!(said.contains("served by jemalloc"), "{}: {said}", folder.display());
+        assert!(is_empty(&folder), "nothing stays");
+    }
+}
+
+#[test]
+fn records_are_found_in_folders_of_the_programs_name() {
+    let folder = scratch("stats-folders");
+    for program in ["bash", "perl", "100%"] {
+        std::fs::create_dir(folder.join(program)).expect("a folder");
+    }
+    let mut command = jeshim();
+    command.args(["run", "--stats", "--lib"]).arg(library()).arg("--report").arg(folder.join("%e/r%%-%p.json"));
+    let output = command.args(["--", "bash", "-c", "perl -e 1; exec perl -e 1"]).output().expect("runs");
+    let said = stderr(&output);
+    assert!(said.contains("/perl (pid ") && said.contains("served by jemalloc"), "{said}");
+    assert!(said.contains("/bash, then /") && said.contains("1 other process loaded the library"), "{said}");
 }
 
 #[test]
@@ -128,6 +167,17 @@ fn signals_reach_the_program() {
         let ended = output.status.signal().or(output.status.code().map(|code| code - 128));
         assert_eq!(ended, Some(number), "{signal}: {}", stderr(&output));
     }
+}
+
+#[test]
+fn signals_that_the_program_sends_to_its_parent_are_not_sent_back() {
+    let folder = scratch("stats-own-signals");
+    // Some programs tell their parent so that they are ready; in between, signals of others still come.
+    let script = "trap 'echo USR1' USR1; trap 'echo HUP' HUP; trap 'echo USR2; exit 0' USR2
+        kill -USR1 $PPID; kill -HUP $PPID; sleep 0.3; sh -c \"kill -USR2 $PPID; true\"
+        for i in 1 2 3 4 5 6 7 8 9; do sleep 0.2; done";
+    let output = stats(&folder, &["dash", "-c", script]).output().expect("runs");
+    assert_eq!((stdout(&output).as_str(), output.status.code()), ("USR2\n", Some(0)), "{}", stderr(&output));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::machine::cause;
 use crate::library::{Library, Target};
+use crate::records;
 use jeshim_host::preload;
 use object::read::ReadCache;
 use serde_json::Value;
@@ -98,8 +99,10 @@ fn start(
     limit: Duration,
 ) -> std::io::Result<Trial> {
     // The record, and whatever the options let the program write into its folder.
-    let folder = tempfile::Builder::new().prefix("jeshim-doctor.").tempdir()?;
-    let report = folder.path().join("record");
+    let folder = match records::Folder::new() {
+        Ok(folder) => folder,
+        Err(error) => return Ok(Trial::NotTried(format!("{error:#}"))),
+    };
     let folder_of_library = folder.path().join(preload::FILE_NAME);
     let mut preloaded = library.path.as_path();
     if !preload::can_name(preloaded) {
@@ -110,7 +113,7 @@ fn start(
     let mut command = Command::new(program);
     command.arg(argument).env_clear().envs(variables.iter().map(|(name, value)| (name, value)));
     command.env(preload::VARIABLE, preload::put_first(preloaded, variable(preload::VARIABLE)));
-    command.env("JESHIM_REPORT", report.to_string_lossy().replace('%', "%%"));
+    command.env("JESHIM_REPORT", folder.template());
     if let Some(options) = variable("MALLOC_CONF").filter(|options| !options.is_empty()) {
         command.env("MALLOC_CONF", without_files(options));
     }
@@ -136,7 +139,8 @@ fn start(
         }
         std::thread::sleep(Duration::from_micros(500));
     };
-    let record = std::fs::read(&report).ok().and_then(|text| serde_json::from_slice(&text).ok());
+    let report = folder.path().join(child.id().to_string());
+    let record = std::fs::read(report).ok().and_then(|text| serde_json::from_slice(&text).ok());
     let program = program.to_owned();
     Ok(match record {
         Some(record) if status.signal().is_none() => Trial::Recorded { program, record },

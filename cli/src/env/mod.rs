@@ -10,7 +10,7 @@ use crate::arguments::{Env, Format};
 use crate::library::{Library, System};
 use crate::presets;
 use crate::settings::{self, Surroundings};
-use crate::terminal::{NOTE, printable, styled};
+use crate::terminal::{NOTE, printable, say};
 use anyhow::{Context, bail};
 use jeshim_host::preload;
 use std::ffi::{OsStr, OsString};
@@ -42,11 +42,17 @@ pub fn main(arguments: &Env) -> anyhow::Result<ExitCode> {
     }
     let settings = settings::compose_upon(&arguments.settings, &library, &around)?;
     for warning in &settings.warnings {
-        let _ = writeln!(anstream::stderr(), "{} {warning}", styled(NOTE, "jeshim:"));
+        say(NOTE, "jeshim:", warning);
     }
-    let text = text(format, &library, settings.variables)?;
-    std::io::stdout().write_all(&text).context("standard output cannot be written")?;
+    print(&text(format, &library, settings.variables)?)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes text that is to be pasted, or read by a shell: less than all of it is worth nothing.
+pub(crate) fn print(text: &[u8]) -> anyhow::Result<()> {
+    std::io::stdout()
+        .write_all(text)
+        .context("standard output cannot be written; send it to a file with room, or to a program that reads all of it")
 }
 
 /// Whether the library will have another path there than here.

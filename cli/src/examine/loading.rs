@@ -6,7 +6,7 @@ use super::{Effect, Examination};
 use crate::elf::Elf;
 use crate::library::{Library, System, Target};
 use crate::terminal::printable;
-use jeshim_host::executable;
+use jeshim_host::{executable, machine};
 use object::elf;
 use object::read::ReadCache;
 use std::path::Path;
@@ -133,7 +133,7 @@ pub(super) fn requirements(path: &str, library: &Library, loaded: &[Loaded], fou
         );
         found.add("glibc_version", Effect::Breaks, cause, "build the library on the oldest system that it is for");
     }
-    let page = executable::page_size();
+    let page = machine::page_size();
     if library.page_size != 0 && page > library.page_size {
         let cause = format!(
             "{} is built for pages of {} bytes at most, and this kernel has {page}: every allocation would fail",

@@ -10,9 +10,7 @@ use crate::library::Library;
 use crate::terminal::{BAD, NOTE, say};
 use crate::verdict::UNUSABLE;
 use crate::{env, presets, settings};
-use anyhow::Context;
 use jeshim_host::launch;
-use std::io::Write;
 use std::process::{Command, ExitCode};
 
 /// Runs the command.
@@ -29,27 +27,27 @@ pub fn main(arguments: &Run) -> anyhow::Result<ExitCode> {
         say(NOTE, "jeshim:", warning);
     }
     if arguments.print_env {
-        let text = env::sh::assignments(&settings.variables);
-        std::io::stdout().write_all(&text).context("standard output cannot be written")?;
+        env::print(&env::sh::assignments(&settings.variables))?;
         return Ok(ExitCode::SUCCESS);
     }
     let Some((program, rest)) = arguments.command.split_first() else {
         anyhow::bail!("there is no program to run; write it behind --, as in 'jeshim run -- redis-server'");
     };
-    if !arguments.force {
-        let obstacles = preflight::obstacles(program, rest, &settings, &library);
-        if !obstacles.is_empty() {
-            for obstacle in obstacles {
-                say(BAD, "jeshim:", format_args!("{}; {}", obstacle.cause, obstacle.remedy));
-            }
-            say(NOTE, "jeshim:", "nothing was started; --force starts it all the same");
-            return Ok(ExitCode::from(UNUSABLE));
+    let mut obstacles = Vec::new();
+    if !arguments.force || arguments.stats {
+        obstacles = preflight::obstacles(program, rest, &settings, &library);
+    }
+    if !arguments.force && !obstacles.is_empty() {
+        for obstacle in obstacles {
+            say(BAD, "jeshim:", format_args!("{}; {}", obstacle.cause, obstacle.remedy));
         }
+        say(NOTE, "jeshim:", "nothing was started; --force starts it all the same");
+        return Ok(ExitCode::from(UNUSABLE));
     }
     let mut command = Command::new(program);
     command.args(rest).envs(settings.variables.iter().map(|(name, value)| (name, value)));
     if arguments.stats {
-        return stats::run(&mut command, &settings);
+        return stats::run(&mut command, &settings, obstacles.into_iter().next());
     }
     let error = launch::replace(&mut command);
     Ok(failure::report(program, &error))

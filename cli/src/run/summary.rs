@@ -1,6 +1,7 @@
 //! What `--stats` prints, on the standard error that jeshim was given: the program may have closed its own.
 
 use super::stats::Outcome;
+use crate::examine::Obstacle;
 use crate::record::{Binding, Record, Served};
 use crate::terminal::{BAD, BOLD, GOOD, NOTE, bytes, count, printable, styled};
 use jeshim_host::launch::Ended;
@@ -20,11 +21,18 @@ fn text(outcome: &Outcome) -> String {
     let program = printable(&outcome.program);
     let head = match outcome.own.last() {
         None => {
-            line(
-                "why",
-                format!("it left no record, so it never loaded the library; 'jeshim check -- {program}' says why"),
-            );
-            format!("{}: {}", styled(BOLD, program), styled(BAD, "not on jemalloc"))
+            // A missing record alone is no proof: a full disk keeps a process from writing it, too.
+            let (known, why) = match &outcome.obstacle {
+                Some(Obstacle { cause, remedy, .. }) => (styled(BAD, "not on jemalloc"), format!("{cause}; {remedy}")),
+                None => (
+                    styled(NOTE, "could not tell"),
+                    format!(
+                        "the library was not loaded, or could not write it; 'jeshim check -- {program}' tells more"
+                    ),
+                ),
+            };
+            line("why", format!("it left no record: {why}"));
+            format!("{}: {known}", styled(BOLD, program))
         }
         Some(record) => {
             of_process(record, outcome.ended, &mut line);

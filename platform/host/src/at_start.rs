@@ -10,7 +10,8 @@ static CLOSED: [AtomicBool; 3] = [const { AtomicBool::new(false) }; 3];
 ctor::declarative::ctor! {
     #[ctor(unsafe)]
     fn note() {
-        // SAFETY: a constructor; sigaction writes to the variable only, fcntl with F_GETFD changes nothing.
+        // SAFETY: a constructor; a sigaction of zeros is one (the default, an empty mask); sigaction writes to the
+        // variable only, fcntl with F_GETFD changes nothing.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             if libc::sigaction(libc::SIGPIPE, std::ptr::null(), &mut action) == 0 {

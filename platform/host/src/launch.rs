@@ -2,6 +2,10 @@
 //! in until it ends: signals sent to this process reach the child, and both stop and continue together.
 //!
 //! The program finds what this process was given: signal mask, ignored signals, closed standard descriptors.
+//!
+//! What the child sends to its parent (that it is ready, with some programs) is not sent back to it. What somebody sends
+//! to the whole process group the child has twice: its own, and this process's. A sender in the same group cannot be told
+//! from a shell's script that means this process alone (`kill $!`), and that has to reach the child.
 
 use crate::at_start;
 use crate::system::signals::Arrivals;
@@ -38,7 +42,8 @@ pub(crate) struct Arrived {
     pub(crate) signal: i32,
     /// A terminal's keys, or another event: the whole process group has it.
     pub(crate) from_kernel: bool,
-    pub(crate) from_self: bool,
+    /// The process that sent it, where the system says so.
+    pub(crate) sender: Option<u32>,
 }
 
 /// Puts the program in this process's place. Returns only when that fails. Runs a file without `#!` by `/bin/sh`, as
@@ -68,6 +73,8 @@ pub fn start(command: &mut Command) -> io::Result<Child> {
         Ok(Child { pid: Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX)), arrivals, mask, ended: None })
     });
     if started.is_err() {
+        // SAFETY: what was there before.
+        unsafe { sigaction(Signal::SIGCHLD, &before) }?;
         pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&mask), None)?;
     }
     started
@@ -137,9 +144,11 @@ impl Child {
         }
         match self.arrivals.next(patience)? {
             Some(Arrived { signal: libc::SIGCHLD, .. }) | None => self.look()?,
+            Some(Arrived { sender: Some(pid), .. }) if pid == self.pid() || pid == std::process::id() => {}
             // The terminal has hung up: told to the session's leader, which may be this process, and not to all.
-            Some(arrived) if arrived.signal == libc::SIGHUP => drop(self.signal(arrived.signal)),
-            Some(arrived) if !arrived.from_kernel && !arrived.from_self => drop(self.signal(arrived.signal)),
+            Some(Arrived { signal, from_kernel, .. }) if signal == libc::SIGHUP || !from_kernel => {
+                drop(self.signal(signal));
+            }
             Some(_) => {}
         }
         Ok(self.ended)

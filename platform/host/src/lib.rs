@@ -4,7 +4,7 @@
 #[cfg(target_os = "linux")]
 #[path = "linux"]
 mod system {
-    pub mod executable;
+    pub(crate) mod executable;
     pub(crate) mod live_process;
     pub(crate) mod machine;
     pub mod preload;
@@ -16,7 +16,7 @@ mod system {
 #[cfg(target_os = "macos")]
 #[path = "macos"]
 mod system {
-    pub mod executable;
+    pub(crate) mod executable;
     pub(crate) mod live_process;
     pub(crate) mod machine;
     pub mod preload;
@@ -27,11 +27,11 @@ mod system {
 
 pub mod at_start;
 pub mod interrupts;
+pub mod executable;
 pub mod launch;
 pub mod live;
 pub mod machine;
 pub mod process;
 pub mod watch;
 
-pub use system::executable;
 pub use system::preload;

@@ -1,9 +1,10 @@
 //! What the kernel makes of the file of a program, before anything of it runs: `man 2 execve`, `man 7 capabilities`.
 
+use crate::executable::Privilege;
+use nix::sys::prctl;
 use rustix::fs::{Access, StatVfsMountFlags};
-use std::fs::{File, Metadata, OpenOptions};
-use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::fs::Metadata;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 /// `#!` lines that the kernel follows one after the other (`exec_binprm` in `fs/exec.c`; tried on Linux 6.18).
@@ -12,34 +13,6 @@ pub const MOST_INTERPRETERS: usize = 5;
 pub const FIRST_LINE: usize = 256;
 /// Where programs are looked for when PATH is not set (`confstr(_CS_PATH)`).
 pub const DEFAULT_PATH: &str = "/bin:/usr/bin";
-
-/// What a process gains by executing a file. For such a process the dynamic linker ignores preloaded libraries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Privilege {
-    /// The setuid bit: it becomes this user.
-    User(u32),
-    /// The setgid bit: it becomes of this group.
-    Group(u32),
-    /// File capabilities (`getcap`).
-    Capabilities,
-}
-
-/// Opens a regular file for reading. Never waits, and never touches anything else: opening a device may do something,
-/// and opening a FIFO waits for its writer.
-///
-/// # Errors
-/// The system's; `InvalidInput` for what is not a regular file.
-pub fn open(path: &Path) -> io::Result<File> {
-    let regular = |metadata: &Metadata| {
-        if metadata.is_file() { Ok(()) } else { Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")) }
-    };
-    regular(&std::fs::metadata(path)?)?;
-    let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    // It may be another by now.
-    regular(&file.metadata()?)?;
-    Ok(file)
-}
 
 /// Whether this process may execute the file.
 pub fn may_execute(path: &Path) -> bool {
@@ -52,14 +25,18 @@ pub fn privilege(path: &Path, metadata: &Metadata) -> Option<Privilege> {
     if nosuid {
         return None;
     }
+    // Under no_new_privs these bits are passed over, and the program starts as any other. Capabilities are not given
+    // either, and yet the kernel tells the dynamic linker to be careful (`cap_bprm_creds_from_file` in
+    // `security/commoncap.c`; tried on Linux 6.18).
+    let obeys_bits = !prctl::get_no_new_privs().unwrap_or(false);
     let (user, group) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
     let mode = metadata.permissions().mode();
-    if mode & libc::S_ISUID != 0 && metadata.uid() != user {
+    if obeys_bits && mode & libc::S_ISUID != 0 && metadata.uid() != user {
         return Some(Privilege::User(metadata.uid()));
     }
     // Without the right to execute, this bit once meant mandatory locks.
     let setgid = libc::S_ISGID | libc::S_IXGRP;
-    if mode & setgid == setgid && metadata.gid() != group {
+    if obeys_bits && mode & setgid == setgid && metadata.gid() != group {
         return Some(Privilege::Group(metadata.gid()));
     }
     (user != 0 && has_capabilities(path)).then_some(Privilege::Capabilities)
@@ -76,9 +53,4 @@ fn has_capabilities(path: &Path) -> bool {
     let effective = word(0).unwrap_or(0) & 1 != 0;
     let permitted = word(4).unwrap_or(0) | word(12).unwrap_or(0);
     effective || permitted != 0
-}
-
-/// The kernel's size of a page, in bytes.
-pub fn page_size() -> u64 {
-    rustix::param::page_size() as u64
 }

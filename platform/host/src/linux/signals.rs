@@ -23,7 +23,7 @@ impl Arrivals {
                 let signal = i32::try_from(info.ssi_signo).unwrap_or(0);
                 // Positive: the kernel's own, which a terminal's keys are; and those go to the whole process group.
                 let from_kernel = info.ssi_code > 0;
-                return Ok(Some(Arrived { signal, from_kernel, from_self: info.ssi_pid == std::process::id() }));
+                return Ok(Some(Arrived { signal, from_kernel, sender: (!from_kernel).then_some(info.ssi_pid) }));
             }
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
             if left.is_some_and(|left| left.is_zero()) {

@@ -36,8 +36,9 @@ impl Arrivals {
     }
 }
 
-/// sigwait does not tell who sent a signal: those that a terminal's keys send are taken for its.
+/// sigwait does not tell who sent a signal: those that a terminal's keys send are taken for its, and what the child
+/// sends to this process goes back to it.
 fn arrived(signal: Signal) -> Arrived {
     let keys = [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTSTP];
-    Arrived { signal: signal as i32, from_kernel: keys.contains(&signal), from_self: false }
+    Arrived { signal: signal as i32, from_kernel: keys.contains(&signal), sender: None }
 }
