@@ -252,6 +252,17 @@ fn another_allocator_in_the_variable_is_a_problem_only_before_the_library() {
 }
 
 #[test]
+fn a_name_of_any_bytes_is_looked_for_as_it_is() {
+    use std::os::unix::ffi::OsStringExt;
+    let name = b"/other-\xff.so".to_vec();
+    let mut other = scratch("bytes").into_os_string();
+    other.push(std::ffi::OsString::from_vec(name));
+    std::fs::copy(compile("int nothing;\n", &["-shared"]), &other).unwrap();
+    let (_, json) = run(doctor(&library()).env("LD_PRELOAD", &other));
+    assert_said(&json, "preload", &["ok: "]);
+}
+
+#[test]
 fn an_auditor_is_a_problem_until_there_is_room_for_it() {
     let auditor = compile("unsigned la_version(unsigned version) { return version; }\n", &["-shared", "-fPIC"]);
     let (status, json) = run(doctor(&library()).env("LD_AUDIT", &auditor));
@@ -288,7 +299,7 @@ fn an_output_that_cannot_be_written_is_a_failure_and_a_reader_that_leaves_is_not
     let output = doctor(&library()).stdout(full).stderr(Stdio::piped()).output().unwrap();
     assert_eq!(output.status.code(), Some(125));
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(message.contains("standard output: No space left on device"), "{message}");
+    assert!(message.contains("standard output cannot be written: No space left on device; "), "{message}");
     let script = "\"$0\" doctor --lib \"$1\" | true; exit ${PIPESTATUS[0]}";
     let mut piped = plain("bash");
     piped.args(["-c", script, env!("CARGO_BIN_EXE_jeshim")]).arg(library());
