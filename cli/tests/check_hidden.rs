@@ -126,3 +126,29 @@ fn an_execution_in_between_says_whether_it_was_served() {
     let report = Proof::of(&mut check(nothing)).report;
     assert!(report.contains("it went on as another program") && !report.contains("until it went on"), "{report}");
 }
+
+/// What our own reading of a wrapper's arguments does not find may be found all the same.
+#[test]
+fn wrappers_whose_arguments_are_not_understood_run() {
+    let folder = scratch("check");
+    let lock = folder.join("lock");
+    Proof::of(check("flock").arg(&lock).args(["-c", "/bin/ls -d /"])).is(SERVED, &[]);
+    let expands = folder.join("expands");
+    std::fs::write(&expands, "#!/usr/bin/env -S ${MYSH} -e\nx=1\n").expect("a file");
+    std::fs::set_permissions(&expands, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("a mode");
+    Proof::of(check(&expands).env("MYSH", "/bin/sh")).is(SERVED, &["started as expands"]);
+    if is_root() {
+        let mut run = jeshim();
+        run.args(["run", "--lib"]).arg(library()).args(["--", "runuser", "-u", "nobody", "--", "true"]);
+        assert!(run.status().expect("the command").success());
+    }
+}
+
+#[test]
+fn a_damaged_program_is_said_to_be_damaged() {
+    let program = scratch("check").join("damaged");
+    let whole = std::fs::read("/bin/ls").expect("a program");
+    std::fs::write(&program, &whole[..4096]).expect("a file");
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("a mode");
+    Proof::of(&mut check(&program)).is(NOT_SERVED, &["damaged"]);
+}

@@ -13,7 +13,7 @@ use crate::record::Record;
 use crate::run::failure;
 use crate::terminal::{BAD, NOTE, count, printable, say};
 use crate::verdict::{NOT_EXECUTABLE, NOT_FOUND, Verdict};
-use crate::{live, settings};
+use crate::{live, records, settings, terminal};
 use anyhow::{Context, bail};
 use indicatif::ProgressBar;
 use jeshim_host::interrupts::Interrupts;
@@ -25,9 +25,6 @@ use processes::Processes;
 use show::Report;
 use standing::{Judge, Reason, Standing};
 use std::ffi::OsString;
-use std::io::Write;
-use std::os::unix::ffi::OsStringExt;
-use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
@@ -136,7 +133,7 @@ fn run(
     library: &Library,
     examination: Examination,
 ) -> anyhow::Result<Result<Report, ExitCode>> {
-    let folder = Records::new()?;
+    let folder = records::Folder::new()?;
     let mut asked = arguments.settings.clone();
     asked.report = Some(folder.template());
     let settings = settings::compose(&asked, library)?;
@@ -161,7 +158,9 @@ fn run(
     let mut processes = Processes::new(child.pid());
     let environment = |pid: u32| {
         let preload = process::variable(pid, preload::VARIABLE)?;
-        Some(preload.is_some_and(|preload| names(&preload, &library.path)))
+        Some(
+            preload.is_some_and(|value| preload::names(&value).any(|name| preload::is_ours(name, Some(&library.path)))),
+        )
     };
     // At once: where /proc is looked at, a program may not live for as long as the interval.
     processes.take(watch.events(child.pid()), environment);
@@ -175,7 +174,7 @@ fn run(
     processes.root_ended(ended);
     follow(arguments.follow, &mut processes, &mut watch, environment);
     processes.complete(examination.steps.last().map(|step| step.path.as_path()));
-    let nobodys = processes.assign(Record::read_all(&folder.records()).unwrap_or_default(), watch.is_exact());
+    let nobodys = processes.assign(Record::read_all(&folder.path()).unwrap_or_default(), watch.is_exact());
     let mut report = report(arguments, &processes, library, examination, ended);
     report.judgement = report.judgement.in_the_dark(&watch.dark());
     report.may_have_missed = watch.missed();
@@ -186,10 +185,6 @@ fn run(
             .push(format!("{records} left out: no process of the tree that mapped the library has written them"));
     }
     Ok(Ok(report))
-}
-
-fn names(preload: &OsString, library: &Path) -> bool {
-    preload.to_string_lossy().split([':', ' ']).any(|entry| Path::new(entry) == library)
 }
 
 /// Waits for what the program has left running.
@@ -259,43 +254,7 @@ fn report(
 
 fn print(report: &Report, arguments: &Check) -> anyhow::Result<()> {
     let text = if arguments.json { serde_json::to_string_pretty(report)? + "\n" } else { report.text(arguments.all) };
-    match &arguments.output {
-        Some(path) => {
-            let plain = anstream::adapter::strip_str(&text).to_string();
-            std::fs::write(path, plain)
-                .with_context(|| format!("{} cannot be written; name another file", printable(path)))
-        }
-        // Of a command, standard output is the command's.
-        None if !arguments.json && arguments.file.is_none() => {
-            // A report that nobody can read is no reason for another exit status.
-            let _ = anstream::stderr().write_all(text.as_bytes());
-            Ok(())
-        }
-        None => anstream::stdout().write_all(text.as_bytes()).context("standard output cannot be written"),
-    }
-}
-
-/// A private folder for the records, gone at the end.
-struct Records(tempfile::TempDir);
-
-impl Records {
-    fn new() -> anyhow::Result<Records> {
-        let folder = tempfile::Builder::new().prefix("jeshim-check-").tempdir();
-        let folder = folder.context("no temporary folder; set TMPDIR to one that can be written")?;
-        let records = Records(folder);
-        process::make_drop_box(records.0.path(), &records.records())
-            .with_context(|| format!("{} cannot be written", printable(records.0.path())))?;
-        Ok(records)
-    }
-
-    fn records(&self) -> PathBuf {
-        self.0.path().join("records")
-    }
-
-    /// For JESHIM_REPORT, in which a percent sign is doubled.
-    fn template(&self) -> PathBuf {
-        let folder = self.records().into_os_string().into_vec();
-        let parts: Vec<&[u8]> = folder.split(|byte| *byte == b'%').collect();
-        PathBuf::from(OsString::from_vec(parts.join(&b"%%"[..]))).join("%p")
-    }
+    // Of a command, standard output is the command's.
+    let to_stdout = arguments.json || arguments.file.is_some();
+    terminal::write_report(&text, arguments.output.as_deref(), to_stdout)
 }

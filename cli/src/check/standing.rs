@@ -161,6 +161,9 @@ impl<'a> Judge<'a> {
         if let Some(obstacle) = self.asked.obstacles.iter().find(|obstacle| is_asked && prevents(obstacle)) {
             return Reason::of(obstacle);
         }
+        if let Some(reason) = self.obstacle(&program, |obstacle| obstacle.id == "damaged") {
+            return reason;
+        }
         if self.no_children && !is_asked {
             return Reason::new(
                 "no_children",

@@ -164,7 +164,19 @@ impl Walk<'_> {
         // The dynamic linker opens its program itself, without PATH, and no right to execute is asked for.
         let path = match inside {
             None if wrapper::is_linker(&name) => PathBuf::from(program),
-            inside => open::find(inside.as_deref().map_or(program.as_os_str(), Path::as_os_str), &self.variables)?,
+            inside => {
+                let sought = inside.as_deref().map_or(program.as_os_str(), Path::as_os_str);
+                // Options that are read wrongly here, or another root, are no reason to say that it cannot start.
+                let Ok(path) = open::find(sought, &self.variables) else {
+                    self.found.notes.push(format!(
+                        "{} is not found here: what {} starts is seen only when it runs",
+                        printable(sought),
+                        printable(&name)
+                    ));
+                    return Ok(Next::Here);
+                };
+                path
+            }
         };
         Ok(Next::File(path, rest.to_vec(), format!("started by {}", printable(&name))))
     }

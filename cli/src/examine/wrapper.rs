@@ -191,7 +191,9 @@ pub(super) fn unwrap(name: &str, arguments: &[OsString]) -> Option<Wrapped> {
     }
     let wrapper = WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name))?;
     let has = |names: &[&str]| {
-        let options = arguments.iter().filter_map(|argument| argument.to_str()?.strip_prefix('-'));
+        // Not "--" itself, and nothing behind it: that is the program's.
+        let own = arguments.iter().take_while(|argument| *argument != "--");
+        let options = own.filter_map(|argument| argument.to_str()?.strip_prefix('-'));
         options.map(|option| option.strip_prefix('-').unwrap_or(option)).any(|option| names.contains(&option))
     };
     let does = match wrapper.does {

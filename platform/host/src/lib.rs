@@ -26,8 +26,8 @@ mod system {
 }
 
 pub mod at_start;
-pub mod interrupts;
 pub mod executable;
+pub mod interrupts;
 pub mod launch;
 pub mod live;
 pub mod machine;
