@@ -122,7 +122,7 @@ impl Facts<'_> {
                 "jeshim reads programs for x86-64 and aarch64; look at others with 'readelf -r'",
             ));
         }
-        reasons.extend(own::allocators(self.process, self.objects));
+        reasons.extend(own::allocators(self.process, self.objects, shown.fills));
         let times =
             if shown.fills >= 1000 { "1,000 times or more".into() } else { count(shown.fills, "time", "times") };
         let share = format!("{:.0}% of its private memory", self.memory.percent(self.memory.jemalloc()));

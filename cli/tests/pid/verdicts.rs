@@ -95,6 +95,25 @@ fn an_allocator_that_the_program_has_compiled_in_takes_a_part() {
     assert_eq!((status, &facts["reasons"][0]["id"]), (2, &"own_allocator".into()), "{facts:#}");
 }
 
+/// Its memory is its own, and what libc takes for its own use is from the library: that proves nothing of the program.
+#[test]
+fn what_libc_takes_for_itself_does_not_make_a_program_served_that_never_asks_for_memory() {
+    let source = "#define _GNU_SOURCE\n#include <stdio.h>\n#include <string.h>\n\
+        #include <sys/mman.h>\n#include <syslog.h>\n#include <time.h>\n#include <unistd.h>\n\
+        int main(int argc, char **argv) {\n\
+        memset(mmap(0, 64 << 20, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 1, 64 << 20);\n\
+        if (argc > 1) { time_t now = 0; localtime(&now); syslog(LOG_DEBUG, \"%s\", argv[1]); perror(argv[1]); }\n\
+        puts(\"ready\"); fflush(stdout); alarm(120); for (;;) pause(); }\n";
+    let program = compile(source, &["-w"]);
+    for arguments in [&[][..], &["more"]] {
+        let mut command = preloaded(&program);
+        let live = Live::start(command.args(arguments).stderr(std::process::Stdio::null()));
+        let (status, facts) = live.check();
+        assert_eq!((status, &facts["reasons"][0]["id"]), (2, &"hidden_allocator".into()), "{facts:#}");
+        assert!(facts["library"]["fills"].as_u64() > Some(0), "{facts:#}");
+    }
+}
+
 #[test]
 fn functions_that_were_not_called_yet_are_not_taken_for_others() {
     let source = waits("if (argc > 5) free(argv);");
