@@ -125,7 +125,9 @@ impl Facts<'_> {
         reasons.extend(own::allocators(self.process, self.objects, shown.fills));
         let times =
             if shown.fills >= 1000 { "1,000 times or more".into() } else { count(shown.fills, "time", "times") };
-        let share = format!("{:.0}% of its private memory", self.memory.percent(self.memory.jemalloc()));
+        // What found no place among the ranges counts as somebody else's.
+        let least = if shown.lost > 0 { "at least " } else { "" };
+        let share = format!("{least}{:.0}% of its private memory", self.memory.percent(self.memory.jemalloc()));
         let takers = count(ours as u64, "object takes", "objects take");
         if reasons.is_empty() {
             let line = format!("{who}: {takers} malloc from jemalloc, which was seen to serve {times}; it has {share}");

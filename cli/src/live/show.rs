@@ -30,7 +30,11 @@ pub fn text(report: &Report, all: bool) -> String {
             format!("{path} {}, jemalloc {}{gone}", printable(&library.version), printable(&library.jemalloc)),
         );
         if let Some(lost) = library.unknown_mappings.filter(|lost| *lost > 0) {
-            line("note", format!("{} of jemalloc count as other memory", count(lost.into(), "mapping", "mappings")));
+            let (mappings, verb) =
+                (count(lost.into(), "mapping", "mappings"), if lost == 1 { "counts" } else { "count" });
+            let why =
+                "the library has room for the addresses of some hundred, and jemalloc's share is larger than shown";
+            line("note", format!("{mappings} of jemalloc {verb} as other memory: {why}"));
         }
     }
     if !report.objects.is_empty() {

@@ -1,6 +1,6 @@
 //! Who has the private memory of a process.
 
-use super::{Live, owned, preloaded, waits};
+use super::{Live, owned, preloaded, text, waits};
 use crate::harness::{compile, plain};
 
 const MIB: u64 = 1 << 20;
@@ -61,4 +61,24 @@ fn heaps_of_runtimes_are_named() {
     let (_, malloc) =
         Live::start(preloaded("/usr/bin/python3").args(["-c", python]).env("PYTHONMALLOC", "malloc")).check();
     assert!(owned(&malloc, "jemalloc") > 20 * MIB && owned(&malloc, "python_arenas") < MIB, "{malloc:#}");
+}
+
+/// The library keeps some hundred ranges. Here none is beside another, and there are more.
+#[test]
+fn a_share_that_is_not_all_known_is_said_to_be_at_least_so_much() {
+    let source = waits(
+        "for (int i = 0; i < 600; i++) { memset(malloc(1 << 20), 1, 4096); mmap(0, 4096, 0, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }",
+    );
+    let program = compile(&("#include <sys/mman.h>\n".to_owned() + &source), &["-w"]);
+    let live = Live::start(preloaded(program).env("MALLOC_CONF", "retain:false"));
+    let (status, facts) = live.check();
+    assert_eq!(status, 0, "{facts:#}");
+    assert!(facts["library"]["unknown_mappings"].as_u64() > Some(0), "{facts:#}");
+    let line = facts["line"].as_str().expect("a line");
+    assert!(line.contains("it has at least ") && line.contains("of its private memory"), "{line}");
+    let text = text(live.0.id());
+    assert!(
+        text.contains("of jemalloc count as other memory: the library has room for the addresses of some"),
+        "{text}"
+    );
 }
