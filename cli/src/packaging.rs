@@ -1,6 +1,7 @@
 //! What packages carry besides the command, made from the same definitions: completions and manual pages.
 
 use crate::arguments::{Arguments, Completions, Man};
+use crate::terminal::write_report;
 use anyhow::Context;
 use clap::CommandFactory;
 use std::process::ExitCode;
@@ -12,7 +13,7 @@ use std::process::ExitCode;
 pub fn completions(arguments: &Completions) -> anyhow::Result<ExitCode> {
     let mut text = Vec::new();
     clap_complete::generate(arguments.shell, &mut Arguments::command(), "jeshim", &mut text);
-    std::io::Write::write_all(&mut std::io::stdout(), &text).context("standard output cannot be written")?;
+    write_report(&String::from_utf8(text)?, None, true)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,9 +1,7 @@
 //! Sets of options for a purpose. What the texts say of cost is measured: `docs/presets.md`.
 
-use anyhow::Context;
 use comfy_table::presets::NOTHING;
 use comfy_table::{Attribute, Cell, ContentArrangement, Table};
-use std::io::Write;
 use std::process::ExitCode;
 
 /// A set of options.
@@ -76,8 +74,7 @@ pub fn find(name: &str) -> anyhow::Result<&'static Preset> {
 /// # Errors
 /// When standard output cannot be written.
 pub fn show() -> anyhow::Result<ExitCode> {
-    // Through anstream, which knows NO_COLOR.
-    writeln!(anstream::stdout(), "{}", table()).context("standard output cannot be written")?;
+    crate::terminal::write_report(&format!("{}\n", table()), None, true)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,10 +1,12 @@
 //! How facts look on a terminal, and how paths do in JSON: colours only there, and not with NO_COLOR (anstream sees to both).
 
+use crate::doctor::machine::cause;
 use crate::verdict::Verdict;
 use anstyle::{AnsiColor, Style};
+use anyhow::bail;
 use serde::Serializer;
 use std::fmt::Display;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 /// Names of things, headings.
@@ -24,6 +26,35 @@ pub fn styled(style: Style, text: impl Display) -> String {
 /// A line on standard error. One that cannot be written is no reason to fail, and a panic would be worse.
 pub fn say(style: Style, start: &str, text: impl Display) {
     let _ = writeln!(anstream::stderr(), "{} {text}", styled(style, start));
+}
+
+/// Writes a report: to a file, without colours; to standard output; or, where that is another program's, to standard
+/// error. A reader that has seen enough and left is no failure, and neither is a standard error that nobody can read:
+/// the report's own exit status says more.
+///
+/// # Errors
+/// When the file or standard output cannot be written: cause and remedy in a line.
+pub fn write_report(text: &str, output: Option<&Path>, to_stdout: bool) -> anyhow::Result<()> {
+    let Some(path) = output else {
+        if !to_stdout {
+            let _ = anstream::stderr().write_all(text.as_bytes());
+            return Ok(());
+        }
+        let mut stdout = anstream::stdout();
+        return match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+                bail!("standard output cannot be written: {}; send it elsewhere", cause(&error))
+            }
+            _ => Ok(()),
+        };
+    };
+    let plain = anstream::adapter::strip_str(text).to_string();
+    match std::fs::write(path, plain) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            bail!("{} cannot be written: {}; name another file", printable(path), cause(&error))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The style of a verdict.

@@ -286,7 +286,7 @@ fn an_output_that_cannot_be_written_is_a_failure_and_a_reader_that_leaves_is_not
     let output = doctor(&library()).stdout(full).stderr(Stdio::piped()).output().unwrap();
     assert_eq!(output.status.code(), Some(125));
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(message.contains("standard output: No space left on device"), "{message}");
+    assert!(message.contains("standard output cannot be written: No space left on device; "), "{message}");
     let script = "\"$0\" doctor --lib \"$1\" | true; exit ${PIPESTATUS[0]}";
     let mut piped = plain("bash");
     piped.args(["-c", script, env!("CARGO_BIN_EXE_jeshim")]).arg(library());

@@ -1,7 +1,7 @@
 //! What is installed works where it is installed, and goes away again; completions and manual pages are those of the
 //! command.
 
-use crate::harness::{jeshim, plain, scratch};
+use crate::harness::{jeshim, plain, scratch, stderr};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -97,4 +97,18 @@ fn manual_pages_are_ones() {
     }
     let page = fs::read_to_string(folder.join("jeshim-check.1")).expect("a page");
     assert!(page.contains("could not tell"), "{page}");
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_error_and_a_full_disk_is() {
+    for arguments in [&["completions", "bash"][..], &["run", "--preset", "help"]] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let output = jeshim().args(arguments).stdout(writer).output().expect("the command");
+        assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()), "{arguments:?}");
+        let full = fs::File::options().write(true).open("/dev/full").expect("a device");
+        let output = jeshim().args(arguments).stdout(full).output().expect("the command");
+        let line = "jeshim: standard output cannot be written: No space left on device; send it elsewhere\n";
+        assert_eq!((output.status.code(), stderr(&output)), (Some(125), line.to_owned()), "{arguments:?}");
+    }
 }

@@ -19,7 +19,6 @@ mod watching;
 
 use finding::{Finding, State};
 use machine::Machine;
-use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 /// One thing that is looked at.
@@ -115,11 +114,7 @@ pub fn examine(machine: &Machine) -> Vec<Answer> {
 pub fn main(arguments: &crate::arguments::Doctor) -> anyhow::Result<ExitCode> {
     let answers = examine(&Machine::this(arguments.lib.as_deref()));
     let text = if arguments.json { format!("{:#}\n", show::json(&answers)) } else { show::text(&answers) };
-    match anstream::stdout().write_all(text.as_bytes()) {
-        // Whoever reads has read enough (head).
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
-        written => written.map_err(|error| anyhow::anyhow!("standard output: {}", machine::cause(&error)))?,
-    }
+    crate::terminal::write_report(&text, None, true)?;
     let problem = answers.iter().any(|answer| answer.finding.state == State::Problem);
     Ok(ExitCode::from(u8::from(problem)))
 }

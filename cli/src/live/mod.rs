@@ -21,9 +21,8 @@ pub mod report;
 pub mod served;
 pub mod show;
 
-use anyhow::Context;
+use crate::terminal::write_report;
 use report::{Looked, Reason, Report};
-use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 use std::sync::mpsc;
 use std::time::Duration;
@@ -40,17 +39,7 @@ pub fn main(arguments: &crate::arguments::Check, pid: u32) -> anyhow::Result<Exi
     let report = patiently(pid);
     let text =
         if arguments.json { serde_json::to_string_pretty(&report)? + "\n" } else { show::text(&report, arguments.all) };
-    match &arguments.output {
-        Some(path) => {
-            let text = anstream::adapter::strip_str(&text).to_string();
-            std::fs::write(path, text).with_context(|| crate::terminal::printable(path))?;
-        }
-        None => match anstream::stdout().write_all(text.as_bytes()) {
-            // Whoever reads has seen enough.
-            Err(error) if error.kind() != ErrorKind::BrokenPipe => return Err(error).context("standard output"),
-            _ => {}
-        },
-    }
+    write_report(&text, arguments.output.as_deref(), true)?;
     Ok(ExitCode::from(report.verdict.status()))
 }
 

@@ -1,7 +1,7 @@
 //! Processes about which nothing can be told, and wrong usage.
 
 use super::{Live, check, facts, is_root, preloaded, text, waits};
-use crate::harness::{compile, jeshim, plain, scratch};
+use crate::harness::{compile, jeshim, plain, scratch, stderr};
 use std::os::unix::fs::PermissionsExt;
 
 fn refused(pid: u32, id: &str) {
@@ -110,8 +110,29 @@ fn wrong_usage() {
         assert_eq!(output.status.code(), Some(125), "{pid}: {output:?}");
         assert!(!output.stderr.is_empty() && output.stdout.is_empty(), "{pid}: {output:?}");
     }
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_an_error_and_a_reader_that_leaves_is_not() {
     let nowhere = scratch("nowhere").join("no/file");
-    let pid = std::process::id().to_string();
-    let output = jeshim().args(["check", "--pid", &pid, "--output"]).arg(&nowhere).output().expect("the command");
-    assert_eq!(output.status.code(), Some(125), "{output:?}");
+    let mut child = plain("true").spawn().expect("a process");
+    child.wait().expect("its end");
+    let check = |pid: u32| {
+        let mut command = jeshim();
+        command.args(["check", "--pid", &pid.to_string()]);
+        command
+    };
+    let own = std::process::id();
+    let output = check(own).arg("--output").arg(&nowhere).output().expect("the command");
+    let line =
+        format!("jeshim: {} cannot be written: No such file or directory; name another file\n", nowhere.display());
+    assert_eq!((output.status.code(), stderr(&output)), (Some(125), line));
+    let full = std::fs::File::options().write(true).open("/dev/full").expect("a device");
+    let output = check(own).stdout(full).output().expect("the command");
+    let line = "jeshim: standard output cannot be written: No space left on device; send it elsewhere\n";
+    assert_eq!((output.status.code(), stderr(&output)), (Some(125), line.to_owned()));
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let output = check(child.id()).stdout(writer).output().expect("the command");
+    assert_eq!((output.status.code(), stderr(&output)), (Some(3), String::new()));
 }
