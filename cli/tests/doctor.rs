@@ -250,6 +250,17 @@ fn another_allocator_in_the_variable_is_a_problem_only_before_the_library() {
 }
 
 #[test]
+fn a_name_of_any_bytes_is_looked_for_as_it_is() {
+    use std::os::unix::ffi::OsStringExt;
+    let name = b"/other-\xff.so".to_vec();
+    let mut other = scratch("bytes").into_os_string();
+    other.push(std::ffi::OsString::from_vec(name));
+    std::fs::copy(compile("int nothing;\n", &["-shared"]), &other).unwrap();
+    let (_, json) = run(doctor(&library()).env("LD_PRELOAD", &other));
+    assert_said(&json, "preload", &["ok: "]);
+}
+
+#[test]
 fn an_auditor_is_a_problem_until_there_is_room_for_it() {
     let auditor = compile("unsigned la_version(unsigned version) { return version; }\n", &["-shared", "-fPIC"]);
     let (status, json) = run(doctor(&library()).env("LD_AUDIT", &auditor));

@@ -3,6 +3,8 @@
 use super::finding::Finding;
 use super::machine::{Machine, cause};
 use crate::terminal::printable;
+use jeshim_host::preload;
+use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
@@ -29,18 +31,13 @@ const ALLOCATORS: [&str; 14] = [
     "libptmalloc",
 ];
 
-fn file_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
+fn is_allocator(path: &OsStr) -> bool {
+    let file = Path::new(path).file_name().unwrap_or_default();
+    ALLOCATORS.iter().any(|name| file.as_encoded_bytes().starts_with(name.as_bytes()))
 }
 
-fn is_allocator(path: &str) -> bool {
-    ALLOCATORS.iter().any(|name| file_name(path).starts_with(name))
-}
-
-fn is_ours(machine: &Machine, path: &str) -> bool {
-    let same_file =
-        |library: &crate::library::Library| Path::new(path).canonicalize().is_ok_and(|it| it == library.path);
-    file_name(path) == jeshim_host::preload::FILE_NAME || machine.library.as_ref().is_ok_and(same_file)
+fn is_ours(machine: &Machine, name: &OsStr) -> bool {
+    preload::is_ours(name, machine.library.as_ref().ok().map(|library| library.path.as_path()))
 }
 
 /// What the dynamic linker knows by name: names and paths, from its cache.
@@ -64,14 +61,15 @@ fn known_libraries(machine: &Machine) -> Result<Vec<(String, String)>, String> {
 }
 
 /// Whether the dynamic linker will find an entry; `None` when it depends on the program.
-fn exists(machine: &Machine, entry: &str) -> Option<bool> {
-    if entry.contains('$') {
+fn exists(machine: &Machine, entry: &OsStr) -> Option<bool> {
+    let has = |byte: u8| entry.as_encoded_bytes().contains(&byte);
+    if has(b'$') {
         return None; // $LIB, $ORIGIN, $PLATFORM
     }
-    if entry.starts_with('/') {
+    if Path::new(entry).is_absolute() {
         return Some(machine.has(entry));
     }
-    if entry.contains('/') {
+    if has(b'/') {
         return Some(Path::new(entry).exists()); // From where the program starts.
     }
     let more = machine.variable("LD_LIBRARY_PATH").unwrap_or_default().to_string_lossy();
@@ -79,12 +77,12 @@ fn exists(machine: &Machine, entry: &str) -> Option<bool> {
         return None;
     }
     let more = more.split([':', ';']).filter(|folder| !folder.is_empty());
-    let in_folders = FOLDERS.into_iter().chain(more).any(|folder| machine.has(format!("{folder}/{entry}")));
-    Some(in_folders || known_libraries(machine).ok()?.iter().any(|(name, _)| name == entry))
+    let in_folders = FOLDERS.into_iter().chain(more).any(|folder| machine.has(Path::new(folder).join(entry)));
+    Some(in_folders || known_libraries(machine).ok()?.iter().any(|(name, _)| entry == name.as_str()))
 }
 
 /// What a list of preloads does, whatever it is in.
-fn judge(machine: &Machine, place: &str, entries: &[&str]) -> Vec<Finding> {
+fn judge(machine: &Machine, place: &str, entries: &[&OsStr]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let ours = entries.iter().position(|entry| is_ours(machine, entry));
     for (position, entry) in entries.iter().enumerate() {
@@ -106,24 +104,29 @@ fn judge(machine: &Machine, place: &str, entries: &[&str]) -> Vec<Finding> {
     findings
 }
 
-fn names(entries: &[&str]) -> String {
-    printable(entries.join(", "))
+/// As text, for a list of facts.
+fn texts(entries: &[&OsStr]) -> Vec<String> {
+    entries.iter().map(|entry| entry.to_string_lossy().into_owned()).collect()
+}
+
+fn names(entries: &[&OsStr]) -> String {
+    printable(texts(entries).join(", "))
 }
 
 pub(super) fn variable(machine: &Machine) -> Finding {
-    let name = jeshim_host::preload::VARIABLE;
+    let name = preload::VARIABLE;
     let Some(value) = machine.variable(name) else {
         return Finding::ok(format!("{name} is not set"));
     };
-    let value = value.to_string_lossy();
-    let entries: Vec<&str> = value.split([' ', ':']).filter(|entry| !entry.is_empty()).collect();
+    let entries: Vec<&OsStr> = preload::names(value).collect();
     let mut findings = judge(machine, name, &entries);
     let ours = entries.iter().any(|entry| is_ours(machine, entry));
     if let (Some(other), false) = (entries.iter().find(|entry| is_allocator(entry)), ours) {
         let other = printable(other);
         findings.push(Finding::note(format!("{name} names {other}; 'jeshim run' puts its library before it")));
     }
-    Finding::worst_of(findings, Finding::ok(format!("{name} names {}", names(&entries)))).fact("entries", entries)
+    Finding::worst_of(findings, Finding::ok(format!("{name} names {}", names(&entries))))
+        .fact("entries", texts(&entries))
 }
 
 /// Whitespace and colons part the names, and `#` begins a comment (glibc, elf/rtld.c). The dynamic linker loads them
@@ -137,8 +140,8 @@ pub(super) fn file(machine: &Machine) -> Finding {
         Err(error) => return Finding::unknown(error),
     };
     let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
-    let entries: Vec<&str> =
-        lines.flat_map(|line| line.split([' ', '\t', ':'])).filter(|entry| !entry.is_empty()).collect();
+    let entries = lines.flat_map(|line| line.split([' ', '\t', ':'])).filter(|entry| !entry.is_empty());
+    let entries: Vec<&OsStr> = entries.map(OsStr::new).collect();
     if entries.is_empty() {
         return Finding::ok(format!("{LD_SO_PRELOAD} names nothing"));
     }
@@ -156,7 +159,7 @@ pub(super) fn file(machine: &Machine) -> Finding {
         }
     }
     Finding::worst_of(findings, Finding::ok(format!("{LD_SO_PRELOAD} names {}", names(&entries))))
-        .fact("entries", entries)
+        .fact("entries", texts(&entries))
 }
 
 /// With auditors glibc reserves thread-local storage before it knows of preloaded libraries.
@@ -180,7 +183,7 @@ pub(super) fn other_allocators(machine: &Machine) -> Finding {
         Err(reason) => return Finding::unknown(printable(reason)),
     };
     let mut found: Vec<String> = Vec::new();
-    for (_, path) in known.iter().filter(|(name, _)| is_allocator(name)) {
+    for (_, path) in known.iter().filter(|(name, _)| is_allocator(OsStr::new(name))) {
         // libtcmalloc.so.4 is a link to libtcmalloc.so.4.5.9, which says the version.
         let file = machine.path(path).canonicalize().unwrap_or_else(|_| Path::new(path).to_owned());
         let file = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

@@ -49,6 +49,11 @@ pub fn why(process: &Process, objects: &[Object]) -> Reason {
     started(process)
 }
 
+/// Which file it is, in the process's view of files, is asked afterwards.
+fn is_ours(name: &OsStr) -> bool {
+    preload::is_ours(name, None)
+}
+
 /// What the environment tells with which it was started.
 fn started(process: &Process) -> Reason {
     let variable = preload::VARIABLE;
@@ -60,7 +65,8 @@ fn started(process: &Process) -> Reason {
         );
     };
     let Some(value) = value_of(&environment).filter(|value| !value.is_empty()) else {
-        if process.environment_of_parent().is_some_and(|parents| names(value_of(&parents)).any(|name| is_ours(&name))) {
+        let parents = process.environment_of_parent().unwrap_or_default();
+        if value_of(&parents).is_some_and(|value| preload::names(value).any(is_ours)) {
             return Reason::new(
                 "environment_cleared",
                 format!("it was started without {variable}, though its parent, process {}, has it", process.parent),
@@ -73,14 +79,14 @@ fn started(process: &Process) -> Reason {
             "start it with 'jeshim run -- CMD', or set the variables of 'jeshim env' where it is started",
         );
     };
-    let Some(name) = names(Some(value)).find(|name| is_ours(name)) else {
+    let Some(name) = preload::names(value).find(|name| is_ours(name)) else {
         return Reason::new(
             "not_named",
             format!("it was started with {variable}={}, which does not name the library", printable(value)),
             "start it with 'jeshim run -- CMD', which keeps what is there",
         );
     };
-    named(process, &name)
+    named(process, name)
 }
 
 /// The variable names the library, and yet it is not loaded.
@@ -123,16 +129,4 @@ fn named(process: &Process, name: &OsStr) -> Reason {
 
 fn value_of(environment: &[(OsString, OsString)]) -> Option<&OsStr> {
     environment.iter().find(|(name, _)| name == preload::VARIABLE).map(|(_, value)| value.as_os_str())
-}
-
-/// The names in the variable: parted by blanks and colons.
-fn names(value: Option<&OsStr>) -> impl Iterator<Item = OsString> {
-    let text = value.map(OsStr::to_string_lossy).unwrap_or_default().into_owned();
-    let names: Vec<OsString> =
-        text.split([':', ' ', '\t', '\n']).filter(|name| !name.is_empty()).map(OsString::from).collect();
-    names.into_iter()
-}
-
-fn is_ours(name: &OsStr) -> bool {
-    Path::new(name).file_name().is_some_and(|file| file.to_string_lossy().contains("jeshim"))
 }

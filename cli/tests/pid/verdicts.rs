@@ -114,6 +114,17 @@ fn what_libc_takes_for_itself_does_not_make_a_program_served_that_never_asks_for
     }
 }
 
+/// What is behind a tab is a part of the name: the dynamic linker parts names at blanks and colons only.
+#[test]
+fn a_variable_is_taken_apart_as_the_dynamic_linker_does() {
+    let mut value = std::ffi::OsString::from("/nowhere\t");
+    value.push(library());
+    let mut command = plain(compile(&waits(""), &[]));
+    let live = Live::start(command.env("LD_PRELOAD", &value).stderr(std::process::Stdio::null()));
+    let (status, facts) = live.check();
+    assert_eq!((status, &facts["reasons"][0]["id"]), (1, &"not_found".into()), "{facts:#}");
+}
+
 #[test]
 fn functions_that_were_not_called_yet_are_not_taken_for_others() {
     let source = waits("if (argc > 5) free(argv);");

@@ -12,8 +12,23 @@ pub const FILE_NAME: &str = "libjeshim.so";
 pub const CANNOT_NAME: &str =
     "the dynamic linker parts names at blanks and colons, and replaces $ORIGIN, $LIB and $PLATFORM";
 
+/// The names in the variable's value, of any bytes: parted by blanks and colons, and by nothing else (glibc, elf/rtld.c,
+/// `handle_preload_list`). musl takes a tab and a line's end for a blank, too.
+pub fn names(value: &OsStr) -> impl Iterator<Item = &OsStr> {
+    let names = value.as_bytes().split(|byte| matches!(byte, b' ' | b':'));
+    names.filter(|name| !name.is_empty()).map(OsStr::from_bytes)
+}
+
+/// Whether a name in the variable means our library: by its file's name, or as another name of the file `library`.
+pub fn is_ours(name: &OsStr, library: Option<&Path>) -> bool {
+    let path = Path::new(name);
+    path.file_name().is_some_and(|file| file == FILE_NAME)
+        || library.is_some_and(|library| path == library || is_same_file(path, library))
+}
+
 /// Whether a path can be named in the variable: it parts names at blanks and colons, replaces some words after `$`, and
-/// has no escape for either.
+/// has no escape for either. Other white space is refused for caution: glibc parts /etc/ld.so.preload there, and musl
+/// the variable.
 pub fn can_name(path: &Path) -> bool {
     let bytes = path.as_os_str().as_bytes();
     let parted = bytes.iter().any(|byte| byte.is_ascii_whitespace() || *byte == b'\x0b' || *byte == b':');
@@ -28,12 +43,11 @@ pub fn can_name(path: &Path) -> bool {
 /// The variable's new value: ours first, then what was there, without other mentions of the same file.
 pub fn put_first(library: &Path, before: Option<&OsStr>) -> OsString {
     let mut value = library.as_os_str().as_bytes().to_owned();
-    let before = before.map(OsStr::as_bytes).unwrap_or_default();
-    for name in before.split(|byte| matches!(byte, b' ' | b':')).filter(|name| !name.is_empty()) {
-        let path = Path::new(OsStr::from_bytes(name));
+    for name in names(before.unwrap_or_default()) {
+        let path = Path::new(name);
         if path != library && !is_same_file(path, library) {
             value.push(b':');
-            value.extend_from_slice(name);
+            value.extend_from_slice(name.as_bytes());
         }
     }
     OsString::from_vec(value)
@@ -49,6 +63,24 @@ fn is_same_file(path: &Path, library: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_parted_at_blanks_and_colons_and_nowhere_else() {
+        let value = OsStr::from_bytes(b" :/a\tb.so: c\n.so::/\xff.so ");
+        let expected: [&[u8]; 3] = [b"/a\tb.so", b"c\n.so", b"/\xff.so"];
+        assert!(names(value).map(OsStr::as_bytes).eq(expected));
+        assert_eq!(names(OsStr::new("")).count(), 0);
+    }
+
+    #[test]
+    fn ours_is_known_by_its_name_and_by_any_name_of_its_file() {
+        let ours = |name: &str, library: Option<&str>| is_ours(OsStr::new(name), library.map(Path::new));
+        assert!(ours("libjeshim.so", None) && ours("/nowhere/libjeshim.so", Some("/lib/x.so")));
+        assert!(
+            ours("/lib/x.so", Some("/lib/x.so")) && ours("/proc/self/exe", std::env::current_exe().unwrap().to_str())
+        );
+        assert!(!ours("/lib/x.so", None) && !ours("/lib/jeshim/other.so", Some("/lib/x.so")) && !ours("", None));
+    }
 
     #[test]
     fn what_was_there_is_kept_behind_ours() {

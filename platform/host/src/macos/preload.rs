@@ -11,6 +11,19 @@ pub const FILE_NAME: &str = "libjeshim.dylib";
 /// What a path must not have, for messages.
 pub const CANNOT_NAME: &str = "the dynamic linker parts names at colons";
 
+/// The names in the variable's value, of any bytes: parted by colons.
+pub fn names(value: &OsStr) -> impl Iterator<Item = &OsStr> {
+    value.as_bytes().split(|byte| *byte == b':').filter(|name| !name.is_empty()).map(OsStr::from_bytes)
+}
+
+/// Whether a name in the variable means our library: by its file's name, or as another name of the file `library`.
+pub fn is_ours(name: &OsStr, library: Option<&Path>) -> bool {
+    let path = Path::new(name);
+    let file = |path: &Path| std::fs::canonicalize(path).ok();
+    path.file_name().is_some_and(|file| file == FILE_NAME)
+        || library.is_some_and(|library| path == library || (file(path).is_some() && file(path) == file(library)))
+}
+
 /// Whether a path can be named in the variable: it parts names at colons, and has no escape for them.
 pub fn can_name(path: &Path) -> bool {
     !path.as_os_str().as_bytes().contains(&b':')
@@ -19,11 +32,10 @@ pub fn can_name(path: &Path) -> bool {
 /// The variable's new value: ours first, then what was there, without other mentions of the same path.
 pub fn put_first(library: &Path, before: Option<&OsStr>) -> OsString {
     let mut value = library.as_os_str().as_bytes().to_owned();
-    let before = before.map(OsStr::as_bytes).unwrap_or_default();
-    for name in before.split(|byte| *byte == b':').filter(|name| !name.is_empty()) {
-        if name != library.as_os_str().as_bytes() {
+    for name in names(before.unwrap_or_default()) {
+        if name != library.as_os_str() {
             value.push(b':');
-            value.extend_from_slice(name);
+            value.extend_from_slice(name.as_bytes());
         }
     }
     OsString::from_vec(value)
