@@ -13,3 +13,4 @@ mod pid;
 mod run;
 mod run_as_program;
 mod run_stats;
+mod why_not;
