@@ -45,7 +45,7 @@ scripts/install-missing.sh "${packages[@]}"
 scripts/install-missing.sh --optional "${more[@]}"
 # A program of the corpus that is not there is skipped, by name. On the system that the corpus is of, it is a failure.
 if [ "$(id -u)" -eq 0 ] && grep -qs '^VERSION_CODENAME=bookworm' /etc/os-release; then
-    export JESHIM_CORPUS_COMPLETE=1
+    export CORPUS_COMPLETE=1
 fi
 
 if ! command -v cargo >/dev/null; then

@@ -182,6 +182,10 @@ type Aged = (u64, u32, Option<SystemTime>, usize, OsString, Record);
 
 fn aged(folder: &Path, wanted: impl Fn(&OsStr) -> bool) -> std::io::Result<Vec<Aged>> {
     let mut records = Vec::new();
+    // A program that puts a link in the folder's place may have it lead anywhere: to files that are read for ever.
+    if !std::fs::symlink_metadata(folder)?.is_dir() {
+        return Ok(records);
+    }
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         // A link is nobody's record: the library does not follow any, and others may write to the folder.

@@ -152,3 +152,34 @@ fn a_damaged_program_is_said_to_be_damaged() {
     std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("a mode");
     Proof::of(&mut check(&program)).is(NOT_SERVED, &["damaged"]);
 }
+
+#[test]
+fn another_copy_of_the_library_is_left_out() {
+    let copy = scratch("check").join("copy.so");
+    std::fs::copy(library(), &copy).expect("a copy");
+    let proof = Proof::of(check("ls").arg("/dev/null").env("LD_PRELOAD", &copy));
+    proof.is(SERVED, &["of ls (pid "]);
+    assert!(!proof.report.contains("process more"), "{}", proof.report);
+}
+
+#[test]
+fn a_link_in_the_place_of_the_records_is_not_followed() {
+    let text = "D=$(dirname $JESHIM_REPORT); rm -rf $D; ln -s /proc $D";
+    let mut command = Command::new("timeout");
+    command.args(["20", env!("CARGO_BIN_EXE_jeshim"), "check", "--lib"]).arg(library()).args(["--", "sh", "-c", text]);
+    let status = command.stderr(Stdio::null()).status().expect("the command").code();
+    assert!(status.is_some_and(|status| status <= 3), "{status:?}");
+}
+
+#[test]
+fn a_process_that_is_just_starting_is_not_called_unserved() {
+    for _ in 0..10 {
+        let mut child = Command::new("sleep").arg("0.7").env("LD_PRELOAD", library()).spawn().expect("sleep");
+        let mut look = jeshim();
+        look.args(["check", "--pid", &child.id().to_string(), "--lib"]).arg(library());
+        let proof = Proof::from(look.output().expect("the command"));
+        assert_ne!(proof.status, Some(1), "{}{}", proof.stdout, proof.report);
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+}

@@ -2,8 +2,8 @@
 //! (`corpus/programs.jsonl`): a wrong verdict is a failure, whichever way it is wrong. The verdicts were found without
 //! `check`: with strace and a preloaded library that notes who asks it for a block.
 //!
-//! A program that is not installed is skipped, and named on standard error; with `JESHIM_CORPUS_COMPLETE=1` it is a
-//! failure. `JESHIM_CORPUS=text` runs only the programs with that text in their name.
+//! A program that is not installed is skipped, and named on standard error; with `CORPUS_COMPLETE=1` it is a
+//! failure. `CORPUS=text` runs only the programs with that text in their name.
 //!
 //! Not in it, for want of a package that works without the network: flatpak and snap.
 
@@ -30,7 +30,7 @@ const AT_A_TIME: usize = 2;
 
 #[test]
 fn every_program_of_the_corpus_gets_its_verdict() {
-    let only = std::env::var("JESHIM_CORPUS").unwrap_or_default();
+    let only = std::env::var("CORPUS").unwrap_or_default();
     let programs = Program::all().into_iter().filter(|program| program.name.contains(&only));
     let queue: Mutex<VecDeque<Program>> = Mutex::new(programs.collect());
     let outcomes = Mutex::new(Vec::new());
@@ -68,7 +68,7 @@ fn every_program_of_the_corpus_gets_its_verdict() {
     }
     assert!(wrong.is_empty(), "{} wrong verdicts:\n\n{}", wrong.len(), wrong.join("\n\n"));
     assert!(
-        skipped.is_empty() || std::env::var_os("JESHIM_CORPUS_COMPLETE").is_none(),
+        skipped.is_empty() || std::env::var_os("CORPUS_COMPLETE").is_none(),
         "not all programs could be run:\n{}",
         skipped.join("\n")
     );

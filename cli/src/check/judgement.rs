@@ -121,7 +121,11 @@ pub fn judge(processes: &Processes, standings: &[Standing], file: Option<&Path>,
             Judgement::new(Verdict::InPart, &Reason { cause, ..reason.clone() })
         }
         (Standing::Served, _) => {
-            let more = if others_served > 0 { format!(", and {} more", processes_served()) } else { String::new() };
+            let mut more = if others_served > 0 { format!(", and {} more", processes_served()) } else { String::new() };
+            let unknown = others().filter(|(_, standing)| matches!(standing, Standing::Unknown(_))).count() as u64;
+            if unknown > 0 {
+                more.push_str(&format!("; of {} it is not known", count(unknown, "process", "processes")));
+            }
             Judgement {
                 verdict: Verdict::Served,
                 id: None,

@@ -13,7 +13,7 @@ use crate::record::Record;
 use crate::run::failure;
 use crate::terminal::{BAD, NOTE, count, printable, say};
 use crate::verdict::{NOT_EXECUTABLE, NOT_FOUND, Verdict};
-use crate::{live, records, settings, terminal};
+use crate::{live, presets, records, settings, terminal};
 use anyhow::{Context, bail};
 use indicatif::ProgressBar;
 use jeshim_host::interrupts::Interrupts;
@@ -38,6 +38,14 @@ const INTERVAL: Duration = Duration::from_millis(10);
 pub fn main(arguments: &Check) -> anyhow::Result<ExitCode> {
     if arguments.settings.report.is_some() {
         bail!("--report cannot be used with check, which has records of its own; use jeshim run --report");
+    }
+    if arguments.settings.preset.as_deref() == Some("help") {
+        return presets::show();
+    }
+    if let Some(path) = &arguments.output {
+        // Before the program has run for nothing.
+        let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
+        file.with_context(|| format!("{} cannot be written; name another file", printable(path)))?;
     }
     if let Some(pid) = arguments.pid {
         return live::main(arguments, pid);
@@ -174,7 +182,11 @@ fn run(
     processes.root_ended(ended);
     follow(arguments.follow, &mut processes, &mut watch, environment);
     processes.complete(examination.steps.last().map(|step| step.path.as_path()));
-    let nobodys = processes.assign(Record::read_all(&folder.path()).unwrap_or_default(), watch.is_exact());
+    let mut records = Record::read_all(&folder.path()).unwrap_or_default();
+    // Where another copy of the library is loaded too, both write.
+    let ours = |record: &Record| std::fs::canonicalize(&record.library).map_or(true, |path| path == library.path);
+    let others = records.extract_if(.., |record| !ours(record)).count();
+    let nobodys = processes.assign(records, watch.is_exact());
     let mut report = report(arguments, &processes, library, examination, ended);
     report.judgement = report.judgement.in_the_dark(&watch.dark());
     report.may_have_missed = watch.missed();
@@ -183,6 +195,12 @@ fn run(
         report
             .notes
             .push(format!("{records} left out: no process of the tree that mapped the library has written them"));
+    }
+    if others > 0 {
+        let records = count(others as u64, "record", "records");
+        report
+            .notes
+            .push(format!("{records} left out: another copy of the library has written them, which is loaded as well"));
     }
     Ok(Ok(report))
 }
@@ -217,7 +235,8 @@ fn report(
     examination: Examination,
     ended: Ended,
 ) -> Report {
-    let mut judge = Judge::new(library, &examination, arguments.settings.no_children);
+    let strips = std::env::var_os("JESHIM_CHILDREN").is_some_and(|value| value == "strip");
+    let mut judge = Judge::new(library, &examination, arguments.settings.no_children || strips);
     let asked = processes.asked();
     let standings: Vec<Standing> =
         processes.images.iter().enumerate().map(|(index, image)| judge.standing(image, Some(index) == asked)).collect();

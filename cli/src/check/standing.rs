@@ -188,9 +188,19 @@ impl<'a> Judge<'a> {
                 format!("look at what it says: LD_DEBUG=libs {name}"),
             );
         }
+        let variable = jeshim_host::preload::VARIABLE;
+        if image.environment.is_none() {
+            return Reason::new(
+                "environment",
+                format!(
+                    "{name} has not loaded the library: what started it did not pass {variable} on, or it could not be loaded"
+                ),
+                "set it where the program is started (jeshim env); what cannot be loaded the dynamic linker says on stderr",
+            );
+        }
         Reason::new(
             "environment",
-            format!("{name} was started by something that did not pass {} on", jeshim_host::preload::VARIABLE),
+            format!("{name} was started by something that did not pass {variable} on"),
             "set it where the program is started: env -i, sudo, su - and service managers clear it (jeshim env)",
         )
     }

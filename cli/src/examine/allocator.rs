@@ -63,8 +63,10 @@ pub(super) fn obstacles(
                 .push(format!("{path} is linked to {}; a preloaded library comes before it", printable(&library.path)));
         }
     }
-    let others_ask = loaded.iter().any(|library| !is_systems(&library.name) && library.elf.imports(Name::asks_malloc));
-    if elf.imports(Name::asks_malloc) || others_ask || !elf.damage.is_empty() {
+    // Functions of the C library that allocate for it (fopen, getline) say nothing of how it gets memory itself.
+    let asks = |name| matches!(name, Name::Malloc | Name::Family);
+    let others_ask = loaded.iter().any(|library| !is_systems(&library.name) && library.elf.imports(asks));
+    if elf.imports(asks) || others_ask || !elf.damage.is_empty() {
         return;
     }
     if maps {

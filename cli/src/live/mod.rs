@@ -22,6 +22,8 @@ pub mod served;
 pub mod show;
 
 use crate::terminal::write_report;
+use crate::verdict::Verdict;
+use jeshim_host::process;
 use report::{Looked, Reason, Report};
 use std::process::ExitCode;
 use std::sync::mpsc;
@@ -30,13 +32,21 @@ use std::time::Duration;
 /// The kernel keeps whoever asks about memory waiting while the process maps memory, and it may hang in that.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// So long a process may take to start.
+const YOUNG: Duration = Duration::from_millis(500);
+
 /// Runs the command.
 ///
 /// # Errors
 /// When it cannot do its work: exit status 125.
 pub fn main(arguments: &crate::arguments::Check, pid: u32) -> anyhow::Result<ExitCode> {
     anyhow::ensure!(pid != 0, "no process has the pid 0; find the pid of a program with 'pgrep -a NAME'");
-    let report = patiently(pid);
+    let mut report = patiently(pid);
+    // A process that has only just started has the library named, and not mapped yet.
+    while report.verdict == Verdict::NotServed && process::age(pid).is_some_and(|age| age < YOUNG) {
+        std::thread::sleep(YOUNG / 5);
+        report = patiently(pid);
+    }
     let text =
         if arguments.json { serde_json::to_string_pretty(&report)? + "\n" } else { show::text(&report, arguments.all) };
     write_report(&text, arguments.output.as_deref(), true)?;

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
 
-pub use crate::system::process::variable;
+pub use crate::system::process::{age, variable};
 
 /// Makes `inside`, a folder in `folder` into which the processes of a tree write, whoever they run as. Only root can
 /// start programs that become somebody else (su, setpriv, gosu): for root, others may write, and not read, into it.

@@ -44,8 +44,8 @@ pub fn can_name(path: &Path) -> bool {
 pub fn put_first(library: &Path, before: Option<&OsStr>) -> OsString {
     let mut value = library.as_os_str().as_bytes().to_owned();
     for name in names(before.unwrap_or_default()) {
-        let path = Path::new(name);
-        if path != library && !is_same_file(path, library) {
+        // Another copy would be loaded as well, and two allocators are one too many.
+        if !is_ours(name, Some(library)) {
             value.push(b':');
             value.extend_from_slice(name.as_bytes());
         }

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStringExt;
+use std::time::Duration;
 
 /// A variable of a process, as it was when its program began. `None` when that cannot be read; `Some(None)` when it
 /// has no such variable.
@@ -18,4 +19,12 @@ fn find_variable(environment: &[u8], name: &str) -> Option<OsString> {
         let value = entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?;
         Some(OsString::from_vec(value.to_vec()))
     })
+}
+
+/// How long ago a process was forked, to a hundredth of a second. `None` when there is none.
+pub fn age(pid: u32) -> Option<Duration> {
+    let stat = procfs::process::Process::new(i32::try_from(pid).ok()?).ok()?.stat().ok()?;
+    let started = stat.starttime as f64 / procfs::ticks_per_second() as f64;
+    let uptime: f64 = fs::read_to_string("/proc/uptime").ok()?.split(' ').next()?.parse().ok()?;
+    Duration::try_from_secs_f64(uptime - started).ok()
 }
