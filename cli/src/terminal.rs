@@ -57,6 +57,17 @@ pub fn write_report(text: &str, output: Option<&Path>, to_stdout: bool) -> anyho
     }
 }
 
+/// Whether a report can be written to this file, asked before there is one.
+///
+/// # Errors
+/// Cause and remedy in a line.
+pub fn can_write(path: &Path) -> anyhow::Result<()> {
+    match std::fs::OpenOptions::new().append(true).create(true).open(path) {
+        Err(error) => bail!("{} cannot be written: {}; name another file", printable(path), cause(&error)),
+        Ok(_) => Ok(()),
+    }
+}
+
 /// The style of a verdict.
 pub fn style_of(verdict: Verdict) -> Style {
     match verdict {

@@ -310,7 +310,7 @@ fn an_environment_without_the_variable_is_noticed() {
     // However short they live.
     proof("env", ["-i", "/bin/ls", "/dev/null"]).is(NOT_SERVED, &["env -i"]);
     let clears = executable(&scratch("check"), "clears", "#!/bin/bash\nunset LD_PRELOAD\nexec /bin/ls /dev/null\n");
-    proof(clears, []).is(NOT_SERVED, &["/ls was started by something that did not pass LD_PRELOAD on", "env -i, sudo"]);
+    proof(clears, []).is(NOT_SERVED, &["/usr/bin/ls ", "did not pass LD_PRELOAD on"]);
     let wrapper = executable(&scratch("check"), "entrypoint", &format!("#!/bin/bash\nexec {busybox} true\n"));
     proof(wrapper, []).is(NOT_SERVED, &["/busybox", "static"]);
 }
@@ -318,7 +318,7 @@ fn an_environment_without_the_variable_is_noticed() {
 #[test]
 fn a_child_that_lost_the_variable_is_named_and_takes_away_from_the_verdict() {
     let proof = proof("bash", ["-c", "env -i /bin/ls /dev/null; exit 0"]);
-    proof.is(IN_PART, &["of bash (pid ", "not 1 process of its tree", "/ls was started by something"]);
+    proof.is(IN_PART, &["of bash (pid ", "not 1 process of its tree", "did not pass LD_PRELOAD on"]);
     let mut command = jeshim();
     command.args(["check", "--no-children", "--lib"]).arg(library()).args([
         "--",

@@ -44,8 +44,7 @@ pub fn main(arguments: &Check) -> anyhow::Result<ExitCode> {
     }
     if let Some(path) = &arguments.output {
         // Before the program has run for nothing.
-        let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
-        file.with_context(|| format!("{} cannot be written; name another file", printable(path)))?;
+        terminal::can_write(path)?;
     }
     if let Some(pid) = arguments.pid {
         return live::main(arguments, pid);

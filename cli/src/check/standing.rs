@@ -78,7 +78,8 @@ impl<'a> Judge<'a> {
         }
         if !image.loaded {
             let reason = self.not_loaded(image, is_asked);
-            if image.end == End::Running && reason.id == "not_loaded" {
+            let is_guess = reason.id == "not_loaded" || reason.id == "environment" && image.environment.is_none();
+            if image.end == End::Running && is_guess {
                 // Between execution and the dynamic linker's work.
                 return Standing::Unknown(Reason::new("starting", "it has only just started", "follow it: --for 10s"));
             }
