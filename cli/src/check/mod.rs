@@ -178,6 +178,10 @@ fn run(
             break ended;
         }
     };
+    while watch.waits() {
+        std::thread::sleep(INTERVAL);
+        processes.take(watch.events(child.pid()), environment);
+    }
     processes.root_ended(ended);
     follow(arguments.follow, &mut processes, &mut watch, environment);
     processes.complete(examination.steps.last().map(|step| step.path.as_path()));

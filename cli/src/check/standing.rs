@@ -90,6 +90,9 @@ impl<'a> Judge<'a> {
                 // vfork and posix_spawn run no fork handlers, and a child whose execution failed ends at once.
                 return Standing::Passing;
             }
+            if image.end == End::Running {
+                return Standing::Unknown(Reason::new("starting", "it has only just started", "follow it: --for 10s"));
+            }
             return Standing::Unknown(Reason::new(
                 "no_record",
                 "no record of it could be written",

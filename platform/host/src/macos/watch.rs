@@ -33,6 +33,11 @@ impl Watch {
         Some("on macOS only those processes are seen that write a record, which takes the library".to_owned())
     }
 
+    /// Never.
+    pub fn waits(&self) -> bool {
+        false
+    }
+
     /// None.
     pub fn dark(&self) -> Vec<String> {
         Vec::new()

@@ -75,6 +75,11 @@ impl Watch {
         }
     }
 
+    /// Whether it would help to ask for events again in a moment: something is on its way.
+    pub fn waits(&self) -> bool {
+        matches!(&self.0, Way::Recording(recording) if recording.waits())
+    }
+
     /// Processes of which nothing more is told although they may run, and start others.
     pub fn dark(&self) -> Vec<String> {
         match &self.0 {

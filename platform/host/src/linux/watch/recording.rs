@@ -15,11 +15,22 @@ const ROOM: usize = 256 * 1024;
 /// `PERF_RECORD_MISC_COMM_EXEC`: the name has changed by execution.
 const BY_EXECUTION: u16 = 1 << 13;
 
+/// An execution of which the kernel has told, and whose file it has not mapped yet.
+#[derive(Clone)]
+struct Executing {
+    name: OsString,
+    /// How often it was waited for in vain.
+    waited: u32,
+}
+
+/// Whatever executes maps its file within microseconds; so often it is waited for before the kernel is taken to be silent.
+const PATIENCE: u32 = 2;
+
 pub(super) struct Recording {
     samplers: Vec<Sampler>,
     library: PathBuf,
     /// Processes that execute a program whose file was not reported yet.
-    executing: BTreeMap<u32, OsString>,
+    executing: BTreeMap<u32, Executing>,
     /// How many threads each process has, as far as that is more than one.
     threads: BTreeMap<u32, u32>,
     /// Processes of which the kernel told that they execute something, and then nothing more: where a program may not be
@@ -67,6 +78,11 @@ impl Recording {
         self.dark.values().map(|name| name.to_string_lossy().into_owned()).collect()
     }
 
+    /// Whether something executes that was not seen to map its file yet.
+    pub(super) fn waits(&self) -> bool {
+        !self.executing.is_empty()
+    }
+
     /// How many events the kernel had no room for.
     pub(super) fn lost(&self) -> u64 {
         self.lost
@@ -91,8 +107,11 @@ impl Recording {
             self.translate(raw, root, &mut events);
         }
         // What was executed and not mapped by now is on its way still, or dark.
-        for (pid, name) in self.executing.clone() {
-            if let Ok(program) = std::fs::read_link(format!("/proc/{pid}/exe")) {
+        for (pid, Executing { name, waited }) in self.executing.clone() {
+            if waited < PATIENCE {
+                self.executing.insert(pid, Executing { name, waited: waited.saturating_add(1) });
+            } else {
+                let program = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or(PathBuf::from(&name));
                 self.executing.remove(&pid);
                 self.dark.insert(pid, name);
                 events.push(Event::Executed { pid, program: Some(program) });
@@ -115,8 +134,8 @@ impl Recording {
                 self.dark.remove(&pid);
                 // The other threads are gone; which of them was the first one does not matter.
                 self.threads.remove(&pid);
-                let before = self.executing.insert(pid, name);
-                events.extend(before.map(|name| Event::Executed { pid, program: Some(name.into()) }));
+                let before = self.executing.insert(pid, Executing { name, waited: 0 });
+                events.extend(before.map(|before| Event::Executed { pid, program: Some(before.name.into()) }));
             }
             Raw::Mapped(pid, file) if pid != self.own => {
                 if self.executing.contains_key(&pid) && file.is_absolute() {
@@ -133,10 +152,10 @@ impl Recording {
                 _ => {
                     self.threads.remove(&pid);
                     let unseen = self.executing.remove(&pid);
-                    if let Some(name) = &unseen {
-                        self.dark.insert(pid, name.clone());
+                    if let Some(unseen) = unseen {
+                        self.dark.insert(pid, unseen.name.clone());
+                        events.push(Event::Executed { pid, program: Some(unseen.name.into()) });
                     }
-                    events.extend(unseen.map(|name| Event::Executed { pid, program: Some(name.into()) }));
                     events.push(Event::Ended { pid });
                 }
             },
