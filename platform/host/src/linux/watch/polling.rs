@@ -66,10 +66,11 @@ impl Polling {
             return;
         };
         let program = process.exe().ok();
-        let elsewhere = known.stack != 0 && stat.startstack != 0 && known.stack != stat.startstack;
+        // In the middle of an execution the stack is moved: it counts once the library was mapped.
+        let elsewhere = known.mapped && known.stack != 0 && stat.startstack != 0 && known.stack != stat.startstack;
+        known.stack = stat.startstack;
         if program.is_some() && (program != known.program || elsewhere) {
             known.program = program.clone();
-            known.stack = stat.startstack;
             known.mapped = false;
             events.push(Event::Executed { pid, program: program.clone() });
         }
