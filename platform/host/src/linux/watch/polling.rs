@@ -68,7 +68,9 @@ impl Polling {
         let program = process.exe().ok();
         // In the middle of an execution the stack is moved: it counts once the library was mapped.
         let elsewhere = known.mapped && known.stack != 0 && stat.startstack != 0 && known.stack != stat.startstack;
-        known.stack = stat.startstack;
+        if stat.startstack != 0 {
+            known.stack = stat.startstack;
+        }
         if program.is_some() && (program != known.program || elsewhere) {
             known.program = program.clone();
             known.mapped = false;
