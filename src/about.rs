@@ -5,9 +5,8 @@
 //! Lines may be added.
 
 /// One option of jemalloc (conf.c, `malloc_conf_init_helper`) a line: its name as in `MALLOC_CONF`, and what it takes:
-/// alternatives, or one of `NUMBER`, `SIGNED`
-/// (-1 for never), `RATIO` (a fraction), `TEXT`. Only those that this build accepts: `tests/options.rs` asks it, and
-/// compares with jemalloc's source.
+/// alternatives, or one of `NUMBER`, `SIGNED` (-1 for never), `RATIO` (a fraction), `TEXT`. Only those that this build
+/// accepts: `tests/live.rs` asks it, and compares with jemalloc's source.
 macro_rules! about {
     ($($name:literal $takes:literal)*) => {
         concat!(
@@ -108,7 +107,7 @@ const TEXT: &str = about! {
     "zero_realloc" "alloc|free|abort"
 };
 
-/// The section's contents; `tests/exports.rs` sees that the linker has kept it.
+/// The section's contents; `tests/live.rs` sees that the linker has kept it.
 #[used]
 #[cfg_attr(elf, unsafe(link_section = ".jeshim.about"))]
 #[cfg_attr(not(elf), unsafe(link_section = "__TEXT,__jeshim_about"))]

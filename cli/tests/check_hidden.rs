@@ -39,7 +39,7 @@ fn what_comes_after_an_unreadable_program_is_not_known() {
 
 /// `jeshim check` in a place where the kernel's record is refused.
 fn without_perf(command: &[&str]) -> Proof {
-    let mut jeshim = Command::new(fixture("check_without_perf.c", &[]));
+    let mut jeshim = Command::new(fixture("without_perf.c", &[]));
     jeshim.arg(env!("CARGO_BIN_EXE_jeshim")).args(["check", "--lib"]).arg(library()).arg("--").args(command);
     for name in ["LD_PRELOAD", "MALLOC_CONF", "JESHIM_REPORT"] {
         jeshim.env_remove(name);

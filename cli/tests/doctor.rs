@@ -278,7 +278,7 @@ fn an_auditor_is_a_problem_until_there_is_room_for_it() {
 #[test]
 fn a_seccomp_filter_is_noted_with_what_it_takes_away() {
     let program = compile(
-        &std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/no_perf.c")).unwrap(),
+        &std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/without_perf.c")).unwrap(),
         &[],
     );
     let mut filtered = plain(program);
