@@ -2,6 +2,7 @@
 
 mod check;
 mod check_hidden;
+mod check_program;
 mod corpus;
 mod doctor;
 mod doctor_elsewhere;
