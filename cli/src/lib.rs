@@ -3,7 +3,7 @@
 //! | module | what it does |
 //! |---|---|
 //! | [`arguments`] | what can be typed |
-//! | [`run`], [`env`], [`check`], [`live`] (`check --pid`), [`doctor`] | one command each |
+//! | [`run`], [`env`], [`check`], [`live`] (`check --pid`), [`compare`], [`doctor`] | one command each |
 //! | [`library`] | where the library is, and what its file says about itself |
 //! | [`presets`], [`options`] | jemalloc's options: sets for a purpose, and the check of what was typed
 //! | [`record`], [`records`] | what a process on the library wrote about itself, and where
@@ -16,6 +16,7 @@
 
 pub mod arguments;
 pub mod check;
+pub mod compare;
 pub mod doctor;
 pub mod elf;
 pub mod env;
@@ -51,6 +52,7 @@ pub fn main() -> ExitCode {
         Command::Run(arguments) => run::main(arguments),
         Command::Env(arguments) => env::main(arguments),
         Command::Check(arguments) => check::main(arguments),
+        Command::Compare(arguments) => compare::main(arguments),
         Command::Doctor(arguments) => doctor::main(arguments),
         Command::Completions(arguments) => packaging::completions(arguments),
         Command::Man(arguments) => packaging::man(arguments),

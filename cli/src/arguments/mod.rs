@@ -1,5 +1,9 @@
 //! What can be typed. Everything else is in the module of the command's name.
 
+mod compare;
+
+pub use compare::Compare;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -24,6 +28,8 @@ pub enum Command {
     Env(Env),
     /// Say whether jemalloc serves a program, and if not, why not
     Check(Check),
+    /// Measure which allocator is better for a program
+    Compare(Box<Compare>),
     /// Look at this machine: what is in the way of jemalloc, or would surprise
     Doctor(Doctor),
     /// Print the completions for a shell
@@ -181,7 +187,7 @@ pub struct Man {
 }
 
 /// `500ms`, `10s`, `2m`, `1h`, or seconds without a unit.
-fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
     let unit = match unit {

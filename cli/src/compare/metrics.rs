@@ -1,0 +1,5 @@
+//! Figures of the program itself: read from what it prints.
+
+/// Which figures are looked for.
+#[derive(Debug, Default)]
+pub struct Metrics {}
