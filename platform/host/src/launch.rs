@@ -216,6 +216,13 @@ pub fn is_alive(pid: u32) -> bool {
     pid.is_ok_and(|pid| pid.as_raw() > 0 && !matches!(kill(pid, None), Err(nix::errno::Errno::ESRCH)))
 }
 
+/// Ends every process of a group of which this process has started the leader.
+pub fn end_group(leader: u32) {
+    if let Ok(leader) = i32::try_from(leader) {
+        let _ = nix::sys::signal::killpg(Pid::from_raw(leader), Signal::SIGKILL);
+    }
+}
+
 /// Every signal but those that a process causes itself, and SIGPIPE, which this process ignores.
 fn forwarded() -> SigSet {
     use Signal::{SIGBUS, SIGFPE, SIGILL, SIGPIPE, SIGSEGV, SIGSYS, SIGTRAP, SIGXCPU, SIGXFSZ};

@@ -7,6 +7,7 @@ mod system {
     pub(crate) mod executable;
     pub(crate) mod live_process;
     pub(crate) mod machine;
+    pub(crate) mod ports;
     pub mod preload;
     pub(crate) mod process;
     pub(crate) mod signals;
@@ -19,6 +20,7 @@ mod system {
     pub(crate) mod executable;
     pub(crate) mod live_process;
     pub(crate) mod machine;
+    pub(crate) mod ports;
     pub mod preload;
     pub(crate) mod process;
     pub(crate) mod signals;
@@ -31,6 +33,7 @@ pub mod interrupts;
 pub mod launch;
 pub mod live;
 pub mod machine;
+pub mod ports;
 pub mod process;
 pub mod watch;
 

@@ -1,0 +1,132 @@
+//! What goes wrong: each says what, in which run, and what is kept.
+
+use super::{compare, findings, result};
+use crate::harness::{scratch, stderr};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+/// Runs it; status and standard error.
+fn refused(arguments: &[&str]) -> (i32, String) {
+    let output = compare().args(arguments).output().expect("jeshim");
+    (output.status.code().expect("a status"), stderr(&output))
+}
+
+#[test]
+fn a_program_that_is_not_there_is_named_before_anything_is_measured() {
+    let (status, said) = refused(&["--", "/nonexistent/program"]);
+    assert_eq!(status, 127, "{said}");
+    assert!(said.contains("/nonexistent/program: not found"), "{said}");
+    let (status, said) = refused(&["--", "/etc/passwd"]);
+    assert_eq!(status, 126, "{said}");
+    assert!(said.contains("permission denied"), "{said}");
+}
+
+#[test]
+fn a_program_that_fails_under_every_allocator_is_not_compared() {
+    let (status, said) = refused(&["--rounds", "3", "--", "sh", "-c", "echo broken pump >&2; exit 3"]);
+    assert_eq!(status, 125, "{said}");
+    assert!(said.contains("status 3") && said.contains("broken pump") && said.contains("--ignore-failure"), "{said}");
+    let ignored = result(&["--ignore-failure", "--rounds", "3", "--", "sh", "-c", "exit 3"], 0);
+    assert_eq!(ignored["runs"].as_array().map(Vec::len), Some(6));
+}
+
+#[test]
+fn a_program_that_fails_under_one_allocator_only_is_a_finding() {
+    let script = "test -z \"$FAILS\" || { echo no memory >&2; exit 4; }";
+    let with = ["--with", "a=system", "--with", "b=system,FAILS=1", "--with", "c=system", "--rounds", "6"];
+    let result = result(&[&with[..], &["--", "sh", "-c", script]].concat(), 1);
+    let failed = findings(&result, "failed");
+    assert!(failed.iter().any(|text| text.contains('b') && text.contains("status 4") && text.contains("no memory")), "{failed:?}");
+    assert!(super::cell(&result, "wall", 1).is_null());
+    assert!(super::cell(&result, "wall", 2)["ratio"]["median"].is_number());
+}
+
+#[test]
+fn a_program_that_hangs_is_ended_and_named() {
+    let began = Instant::now();
+    let with = ["--with", "a=system", "--with", "b=system,HANGS=1", "--rounds", "3", "--timeout", "500ms"];
+    let result = result(&[&with[..], &["--", "sh", "-c", "test -z \"$HANGS\" || sleep 1000"]].concat(), 1);
+    assert!(began.elapsed() < Duration::from_secs(60));
+    let all = findings(&result, "failed").join("\n") + &findings(&result, "timeout").join("\n");
+    assert!(all.contains('b') && all.contains("500ms") && all.contains("--timeout"), "{all}");
+}
+
+#[test]
+fn a_metric_that_never_matches_is_a_finding() {
+    let result = result(
+        &["--with", "a=system", "--with", "b=system", "--rounds", "3", "--metric", "speed=(\\d+) km/h", "--", "echo", "7 mph"],
+        0,
+    );
+    let texts = findings(&result, "metric_never_matched");
+    assert!(texts.len() == 1 && texts[0].contains("speed"), "{texts:?}");
+}
+
+#[test]
+fn wrong_participants_are_named_before_the_first_run() {
+    let marker = scratch("compare").join("ran");
+    let marker = marker.to_str().unwrap();
+    for (with, expected) in [
+        (&["jeshim", "jeshim"][..], "twice"),
+        (&["mimaloc"], "mimalloc"),
+        (&["a=/nonexistent/lib.so"], "/nonexistent/lib.so"),
+        (&["a=/etc/passwd"], "/etc/passwd"),
+        (&["system,LD_PRELOAD=/lib/x.so"], "LD_PRELOAD"),
+        (&["jeshim,conf=narena:1"], "narenas"),
+        (&["jeshim,preset=lowrss"], "low-rss"),
+    ] {
+        let with: Vec<&str> = with.iter().flat_map(|with| ["--with", with]).collect();
+        let (status, said) = refused(&[&with[..], &["--", "touch", marker]].concat());
+        assert_eq!(status, 125, "{with:?}: {said}");
+        assert!(said.contains(expected), "{with:?}: {said}");
+    }
+    assert!(!std::path::Path::new(marker).exists(), "something was run");
+}
+
+#[test]
+fn an_allocator_that_does_not_serve_is_reported_and_not_averaged() {
+    let program = crate::harness::compile("int main(void) { return 0; }\n\n", &["-static"]);
+    let result = result(&["--rounds", "3", "--", program.to_str().unwrap()], 1);
+    assert_eq!(result["proofs"][1]["served"], "no");
+    let texts = findings(&result, "not_served");
+    assert!(texts.iter().any(|text| text.contains("jeshim") && text.contains("static")), "{texts:?}");
+    assert!(super::cell(&result, "wall", 1).is_null());
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_known_before_the_first_run() {
+    let (status, said) = refused(&["--html", "/nonexistent/report.html", "--rounds", "3", "--", "true"]);
+    assert_eq!(status, 125, "{said}");
+    assert!(said.contains("/nonexistent/report.html"), "{said}");
+}
+
+#[test]
+fn a_full_disk_takes_the_report_and_not_the_table() {
+    let output = compare()
+        .args(["--with", "a=system", "--with", "b=system", "--json=/dev/full", "--rounds", "3", "--", "true"])
+        .output()
+        .expect("jeshim");
+    assert_eq!(output.status.code(), Some(125));
+    assert!(stderr(&output).contains("/dev/full"), "{}", stderr(&output));
+    assert!(crate::harness::stdout(&output).contains("wall time"), "{}", crate::harness::stdout(&output));
+}
+
+#[test]
+fn what_was_measured_before_ctrl_c_is_kept() {
+    let file = scratch("compare").join("kept.json");
+    let mut child = compare()
+        .args(["--with", "a=system", "--with", "b=system", "--rounds", "10000"])
+        .arg(format!("--json={}", file.display()))
+        .args(["--", "sleep", "0.05"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("jeshim");
+    std::thread::sleep(Duration::from_secs(4));
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("to be there");
+    let status = child.wait().expect("an end");
+    assert_eq!(status.code(), Some(130));
+    let kept: serde_json::Value = serde_json::from_slice(&std::fs::read(file).expect("a result")).expect("JSON");
+    assert_eq!(kept["interrupted"], true);
+    let runs = kept["runs"].as_array().map_or(0, Vec::len);
+    assert!((2..1000).contains(&runs), "{runs}");
+}
