@@ -168,7 +168,7 @@ impl<'a> Runner<'a> {
         let order = Order { words: &words, variables: &variables, folder: self.plan.folder.as_deref(), input: None };
         let library = self.plan.participants[participant].kind.library().map(|path| path.as_path());
         let seen = match &self.plan.server {
-            None => self.program(&order, library),
+            None => self.program(participant, &order, library),
             Some(server) => {
                 let driver = Driver {
                     server,
@@ -181,7 +181,12 @@ impl<'a> Runner<'a> {
                     interrupts: self.interrupts,
                     place: self.place.path(),
                 };
-                driver.run(&mut self.starter, &order, library).map(|observed| of_server(observed, &mut self.figures))
+                driver.run(&mut self.starter, &order, library).map(|observed| {
+                    for (id, remark) in &observed.remarks {
+                        remark_once(&mut self.findings, id, participant, remark);
+                    }
+                    of_server(observed, &mut self.figures)
+                })
             }
         };
         let mut seen = seen.map_err(|failure| match failure {
@@ -198,7 +203,7 @@ impl<'a> Runner<'a> {
         Ok(seen)
     }
 
-    fn program(&mut self, order: &Order, library: Option<&Path>) -> Result<Seen, Failure> {
+    fn program(&mut self, participant: usize, order: &Order, library: Option<&Path>) -> Result<Seen, Failure> {
         let effort = &self.plan.effort;
         let observed = program::run(
             &mut self.starter,
@@ -226,16 +231,10 @@ impl<'a> Runner<'a> {
         run.memory = observed.memory;
         if !observed.finished.left_running.is_empty() {
             self.starter.end_all().map_err(Failure::Broken)?;
-            self.remark("left_running", None, "processes of CMD ran on after its end, and were ended before the next run; run it in the foreground".to_owned());
+            let text = "processes of CMD ran on after its end, and were ended before the next run; run it in the foreground";
+            remark_once(&mut self.findings, "left_running", participant, text);
         }
         Ok(Seen { run, ended: Some(ended), pid: observed.pid, errors: observed.errors })
-    }
-
-    fn remark(&mut self, id: &str, participant: Option<usize>, text: String) {
-        let finding = Finding { id: id.to_owned(), participant, point: None, text };
-        if !self.findings.contains(&finding) {
-            self.findings.push(finding);
-        }
     }
 }
 
@@ -281,6 +280,14 @@ fn of_server(observed: server::Observed, figures: &mut Vec<Figure>) -> Seen {
         }
     }
     Seen { run, ended, pid, errors: observed.errors }
+}
+
+/// Notes what a reader has to know, once.
+fn remark_once(findings: &mut Vec<Finding>, id: &str, participant: usize, text: &str) {
+    let finding = Finding { id: id.to_owned(), participant: Some(participant), point: None, text: text.to_owned() };
+    if !findings.contains(&finding) {
+        findings.push(finding);
+    }
 }
 
 /// Keeps figures in the order in which they were first seen.

@@ -17,6 +17,11 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+/// The signal that asks a program to end.
+pub const TERM: i32 = libc::SIGTERM;
+/// The signal that ends a program.
+pub const KILL: i32 = libc::SIGKILL;
+
 /// How a program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {

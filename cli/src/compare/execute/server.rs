@@ -7,7 +7,7 @@ use crate::compare::plan::{self, Ready, fill};
 use crate::compare::results::{Figure, Unit};
 use crate::terminal::printable;
 use jeshim_host::interrupts::Interrupts;
-use jeshim_host::launch::Ended;
+use jeshim_host::launch::{self, Ended};
 use jeshim_host::starter::{Finished, Starter};
 use jeshim_host::{ports, tree};
 use std::fs::File;
@@ -25,6 +25,8 @@ const PORT_PATIENCE: Duration = Duration::from_secs(5);
 /// What was seen of a server.
 #[derive(Debug)]
 pub struct Observed {
+    /// Its process.
+    pub pid: u32,
     /// How it ended, and what it used.
     pub finished: Option<Finished>,
     /// Why the run does not count.
@@ -42,7 +44,7 @@ pub struct Observed {
     /// What it printed on standard error.
     pub errors: Vec<u8>,
     /// What a reader has to know: it had to be killed.
-    pub remarks: Vec<String>,
+    pub remarks: Vec<(&'static str, String)>,
 }
 
 /// What a run of a server is made with.
@@ -55,6 +57,8 @@ pub struct Driver<'a> {
     pub parameters: &'a [(String, String)],
     /// The environment of phases and probes: without any allocator.
     pub environment: &'a [(std::ffi::OsString, std::ffi::OsString)],
+    /// Where phases and probes are run.
+    pub folder: Option<&'a Path>,
     /// How often memory is looked at.
     pub sample: Duration,
     /// How long each phase may take.
@@ -82,6 +86,7 @@ impl Driver<'_> {
     /// When it cannot be started, or no more runs can be made. A server that fails is an [`Observed::failure`].
     pub fn run(&self, starter: &mut Starter, order: &Order, library: Option<&Path>) -> Result<Observed, Failure> {
         let nothing = |failure| Observed {
+            pid: 0,
             finished: None,
             failure: Some(failure),
             figures: Vec::new(),
@@ -109,12 +114,13 @@ impl Driver<'_> {
         let (finished, mut remarks) = stopped.map_err(Failure::Broken)?;
         let mut failure = lived.err();
         if let (None, Some(Ended::Killed(signal))) = (&failure, finished.as_ref().map(|finished| finished.ended))
-            && !matches!(signal, libc_signals::TERM | libc_signals::KILL)
+            && !matches!(signal, launch::TERM | launch::KILL)
         {
-            failure = Some(format!("the server ended by {}", jeshim_host::launch::signal_name(signal)));
+            failure = Some(format!("the server ended by {}", launch::signal_name(signal)));
         }
         if finished.as_ref().is_some_and(|finished| !finished.left_running.is_empty()) {
-            remarks.push("processes of the server ran on after its end; they were ended".to_owned());
+            let text = "processes of the server ran on after its end, and were ended before the next run";
+            remarks.push(("left_running", text.to_owned()));
         }
         let errors = std::fs::read(&errors).unwrap_or_default();
         if let Some(failure) = &mut failure
@@ -124,6 +130,7 @@ impl Driver<'_> {
         }
         let tree_peak = sampled.peak.max(finished.as_ref().map_or(0, |finished| finished.peak));
         Ok(Observed {
+            pid,
             finished,
             failure,
             figures,
@@ -308,6 +315,9 @@ impl Running<'_, '_> {
         let mut shell = Command::new("/bin/sh");
         shell.args(["-c", &fill(command, &parameters)]);
         shell.env_clear().envs(self.driver.environment.iter().map(|(name, value)| (name, value)));
+        if let Some(folder) = self.driver.folder {
+            shell.current_dir(folder);
+        }
         let began = Instant::now();
         let mut child = match spawn(&mut shell, &files) {
             Ok(child) => child,
@@ -329,7 +339,7 @@ impl Running<'_, '_> {
         let status = wait();
         let took = began.elapsed();
         // What it has left, or the command itself.
-        jeshim_host::launch::end_group(child.id());
+        launch::end_group(child.id());
         let _ = child.wait();
         let read = |file: &PathBuf| std::fs::read(file).unwrap_or_default();
         let printed = Printed { output: read(&files[0]), errors: read(&files[1]), took };
@@ -351,28 +361,23 @@ fn spawn(shell: &mut Command, files: &[PathBuf; 2]) -> std::io::Result<std::proc
 }
 
 /// Ends a server: as it wants to be ended, or by force.
-fn stop(starter: &mut Starter, patience: Duration) -> std::io::Result<(Option<Finished>, Vec<String>)> {
+fn stop(starter: &mut Starter, patience: Duration) -> std::io::Result<(Option<Finished>, Vec<(&'static str, String)>)> {
     // It may have ended by itself.
     if let Some(finished) = starter.wait(Some(Duration::ZERO))? {
         starter.end_all()?;
         return Ok((Some(finished), Vec::new()));
     }
-    let _ = starter.signal(libc_signals::TERM);
+    let _ = starter.signal(launch::TERM);
     let finished = starter.wait(Some(patience))?;
     let mut remarks = Vec::new();
     if finished.is_none() {
-        remarks.push(format!(
-            "the server did not end within {patience:?} of SIGTERM, and was killed; give it longer with --stop-timeout"
+        remarks.push((
+            "killed",
+            format!("the server did not end within {patience:?} of SIGTERM, and was killed; give it longer with --stop-timeout"),
         ));
     }
     let killed = starter.end_all()?;
     Ok((finished.or(killed), remarks))
-}
-
-/// Numbers that POSIX fixes.
-mod libc_signals {
-    pub(super) const KILL: i32 = 9;
-    pub(super) const TERM: i32 = 15;
 }
 
 fn pause(interrupts: &Interrupts) -> Result<(), Failure> {
@@ -387,7 +392,7 @@ fn pause(interrupts: &Interrupts) -> Result<(), Failure> {
 pub fn ended(how: Ended) -> String {
     match how {
         Ended::Exited(status) => format!("ended with status {status}"),
-        Ended::Killed(signal) => format!("was ended by {}", jeshim_host::launch::signal_name(signal)),
+        Ended::Killed(signal) => format!("was ended by {}", launch::signal_name(signal)),
     }
 }
 
