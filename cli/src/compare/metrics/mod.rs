@@ -9,6 +9,8 @@ mod pattern;
 #[cfg(test)]
 mod tests;
 
+pub(super) use pattern::compile;
+
 use super::results::{Figure, Unit};
 use crate::arguments::Compare;
 use crate::options::nearest;
@@ -52,26 +54,29 @@ pub struct Reading {
 }
 
 impl Metrics {
-    /// What was typed: `--metric`, `--metric-json` and `--higher-is-better`.
+    /// These, and what was typed: `--metric`, `--metric-json` and `--higher-is-better`. What is typed replaces what has the
+    /// same name.
     ///
     /// # Errors
     /// Cause and remedy.
-    pub fn of(arguments: &Compare) -> anyhow::Result<Metrics> {
+    pub fn and(mut self, arguments: &Compare) -> anyhow::Result<Metrics> {
         let figures = &arguments.figures;
-        let mut metrics = Metrics::default();
+        let mut typed = Metrics::default();
         let told = |error: String| anyhow::anyhow!(error);
         for text in &figures.metrics {
             let (name, pattern) = pattern::split(text).map_err(told)?;
-            metrics.add_pattern(name, pattern).map_err(told)?;
+            typed.add_pattern(name, pattern).map_err(told)?;
         }
         for text in &figures.json {
             let (name, path) = json::split(text);
-            metrics.add_json(name, path).map_err(told)?;
+            typed.add_json(name, path).map_err(told)?;
         }
+        self.metrics.retain(|old| typed.metrics.iter().all(|new| !new.clashes_with(old)));
+        self.metrics.append(&mut typed.metrics);
         for name in &figures.higher_is_better {
-            metrics.more_is_better(name).map_err(told)?;
+            self.more_is_better(name).map_err(told)?;
         }
-        Ok(metrics)
+        Ok(self)
     }
 
     /// Whether nothing is looked for.
@@ -108,19 +113,11 @@ impl Metrics {
             return Err("a metric has no name, or control characters in it; write NAME=REGEX".to_owned());
         }
         let added = Metric { name: name.to_owned(), how };
-        let known = self.metrics.iter().find(|metric| {
-            metric.name == name || metric.figures().iter().any(|figure| added.figures().contains(figure))
-        });
-        if known.is_some() {
+        if self.metrics.iter().any(|known| known.clashes_with(&added)) {
             return Err(format!("the metric '{}' is there twice; give each figure a name of its own", printable(name)));
         }
         self.metrics.push(added);
         Ok(())
-    }
-
-    /// Takes a metric out, so that another can have its name.
-    pub fn remove(&mut self, name: &str) {
-        self.metrics.retain(|metric| metric.name != name);
     }
 
     /// Says that more is better of a metric's figures, of one figure, or, with `*`, of all.
@@ -222,6 +219,11 @@ impl Metric {
             How::Pattern(pattern) => pattern.figures(&self.name),
             How::Json(_) => vec![self.name.clone()],
         }
+    }
+
+    fn clashes_with(&self, other: &Metric) -> bool {
+        let figures = other.figures();
+        self.name == other.name || self.figures().iter().any(|figure| figures.contains(figure))
     }
 
     fn names(&self) -> Vec<String> {

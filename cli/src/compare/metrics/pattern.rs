@@ -28,7 +28,7 @@ pub(super) fn split(text: &str) -> Result<(&str, &str), String> {
 ///
 /// # Errors
 /// Cause and remedy in a line, then the place in the pattern.
-pub(crate) fn compile(what: &str, pattern: &str) -> Result<Regex, String> {
+pub(in crate::compare) fn compile(what: &str, pattern: &str) -> Result<Regex, String> {
     RegexBuilder::new(pattern).multi_line(true).crlf(true).build().map_err(|error| {
         let text = error.to_string();
         let cause = text.lines().find_map(|line| line.strip_prefix("error: "));

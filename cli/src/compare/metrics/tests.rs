@@ -5,7 +5,7 @@ use clap::Parser;
 fn typed(options: &[&str]) -> anyhow::Result<Metrics> {
     let words = ["jeshim", "compare"].iter().chain(options).chain(&["--", "x"]);
     match Arguments::try_parse_from(words)?.command {
-        Command::Compare(arguments) => Metrics::of(&arguments),
+        Command::Compare(arguments) => Metrics::default().and(&arguments),
         other => panic!("{other:?}"),
     }
 }
