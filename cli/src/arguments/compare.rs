@@ -94,7 +94,7 @@ pub struct FigureArguments {
     #[arg(long = "metric", value_name = "NAME=REGEX")]
     pub metrics: Vec<String>,
     /// A figure in JSON that CMD prints: the way to it, parted by dots, as in latency.p99
-    #[arg(long = "metric-json", value_name = "[NAME=]PATH")]
+    #[arg(id = "metric_json", long = "metric-json", value_name = "[NAME=]PATH")]
     pub json: Vec<String>,
     /// More is better: of every --metric and --metric-json, or of those that are named
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "*")]

@@ -4,6 +4,7 @@
 #[cfg(target_os = "linux")]
 #[path = "linux"]
 mod system {
+    pub(crate) mod description;
     pub(crate) mod executable;
     pub(crate) mod live_process;
     pub(crate) mod machine;
@@ -17,6 +18,7 @@ mod system {
 #[cfg(target_os = "macos")]
 #[path = "macos"]
 mod system {
+    pub(crate) mod description;
     pub(crate) mod executable;
     pub(crate) mod live_process;
     pub(crate) mod machine;

@@ -1,6 +1,7 @@
 //! The machine, and what this process is allowed on it. What has no answer on a system is an error there, of the kind
 //! `Unsupported`.
 
+pub use crate::system::description::describe;
 pub use crate::system::machine::{HAS_PROC, c_library, confinement, memory, page_size};
 use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
 use std::io;
@@ -49,6 +50,27 @@ pub struct Memory {
     pub commit_limit: Option<u64>,
     /// Committed_AS: what is promised.
     pub committed: u64,
+}
+
+/// The machine, and the state that it is in: what a measurement has to say of it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Description {
+    /// Kernel, its release, architecture: "Linux 6.1.0 x86_64".
+    pub system: String,
+    /// "Debian GNU/Linux 12 (bookworm)".
+    pub distribution: Option<String>,
+    /// The processor's name.
+    pub processor: Option<String>,
+    /// The scaling governors that its processors have: "performance".
+    pub governor: Option<String>,
+    /// Whether the processor may run faster for a while (turbo, boost).
+    pub boost: Option<bool>,
+    /// Transparent huge pages: "always", "madvise", "never".
+    pub huge_pages: Option<String>,
+    /// Bytes.
+    pub memory: Option<u64>,
+    /// Load average of one minute.
+    pub load: Option<f64>,
 }
 
 /// What this process is kept from (`man 5 proc_pid_status`).

@@ -1,4 +1,13 @@
-//! What is compared, and how: made from what was typed, or from a scenario, and complete before the first run.
+//! What is compared, and how: made from what was typed ([`typed`]), or from a scenario, and complete before the first
+//! run: both are laid into one [`draft`], which is then checked ([`check`]).
+
+mod check;
+pub(crate) mod draft;
+#[cfg(test)]
+pub(in crate::compare) mod tests;
+pub mod typed;
+
+pub use typed::{participants, plan};
 
 use super::allocators::Allocator;
 use super::metrics::Metrics;
@@ -153,7 +162,8 @@ impl Plan {
 
     /// The words of a point, by its index in [`Plan::points`]. They may be any bytes, those of a result are UTF-8.
     pub fn words(&self, point: usize, parameters: &[(String, String)]) -> Vec<OsString> {
-        let combinations: usize = self.parameters.iter().map(|parameter| parameter.values.len()).product();
+        let lengths = self.parameters.iter().map(|parameter| parameter.values.len());
+        let combinations = lengths.fold(1_usize, usize::saturating_mul);
         let command = self.commands.get(point / combinations.max(1));
         command.map(|command| words(&command.words, parameters)).unwrap_or_default()
     }
@@ -169,11 +179,21 @@ fn fill_word(word: &OsString, parameters: &[(String, String)]) -> OsString {
     word.to_str().map_or_else(|| word.clone(), |word| fill(word, parameters).into())
 }
 
-/// Puts parameters in their places in a text: `{name}`; whatever else is in braces stays.
+/// Puts parameters in their places in a text: `{name}`; whatever else is in braces stays, and so do braces in a value.
 pub fn fill(text: &str, parameters: &[(String, String)]) -> String {
-    let mut filled = text.to_owned();
-    for (name, value) in parameters {
-        filled = filled.replace(&format!("{{{name}}}"), value);
+    let mut filled = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(brace) = rest.find('{') {
+        let (before, from) = rest.split_at(brace);
+        filled.push_str(before);
+        let here = parameters.iter().find_map(|(name, value)| {
+            let after = from.strip_prefix('{')?.strip_prefix(name.as_str())?.strip_prefix('}')?;
+            Some((value.as_str(), after))
+        });
+        let (put, after) = here.unwrap_or_else(|| from.split_at('{'.len_utf8()));
+        filled.push_str(put);
+        rest = after;
     }
+    filled.push_str(rest);
     filled
 }
