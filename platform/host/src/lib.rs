@@ -5,23 +5,27 @@
 #[path = "linux"]
 mod system {
     pub(crate) mod executable;
+    pub(crate) mod family;
     pub(crate) mod live_process;
     pub(crate) mod machine;
     pub mod preload;
     pub(crate) mod process;
     pub(crate) mod signals;
     mod smaps;
+    pub(crate) mod tree;
     pub(crate) mod watch;
 }
 #[cfg(target_os = "macos")]
 #[path = "macos"]
 mod system {
     pub(crate) mod executable;
+    pub(crate) mod family;
     pub(crate) mod live_process;
     pub(crate) mod machine;
     pub mod preload;
     pub(crate) mod process;
     pub(crate) mod signals;
+    pub(crate) mod tree;
     pub(crate) mod watch;
 }
 
@@ -32,6 +36,8 @@ pub mod launch;
 pub mod live;
 pub mod machine;
 pub mod process;
+pub mod starter;
+pub mod tree;
 pub mod watch;
 
 pub use system::preload;
