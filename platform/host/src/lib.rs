@@ -6,6 +6,7 @@
 mod system {
     pub(crate) mod description;
     pub(crate) mod executable;
+    pub(crate) mod family;
     pub(crate) mod live_process;
     pub(crate) mod machine;
     pub(crate) mod ports;
@@ -13,6 +14,7 @@ mod system {
     pub(crate) mod process;
     pub(crate) mod signals;
     mod smaps;
+    pub(crate) mod tree;
     pub(crate) mod watch;
 }
 #[cfg(target_os = "macos")]
@@ -20,12 +22,14 @@ mod system {
 mod system {
     pub(crate) mod description;
     pub(crate) mod executable;
+    pub(crate) mod family;
     pub(crate) mod live_process;
     pub(crate) mod machine;
     pub(crate) mod ports;
     pub mod preload;
     pub(crate) mod process;
     pub(crate) mod signals;
+    pub(crate) mod tree;
     pub(crate) mod watch;
 }
 
@@ -37,6 +41,8 @@ pub mod live;
 pub mod machine;
 pub mod ports;
 pub mod process;
+pub mod starter;
+pub mod tree;
 pub mod watch;
 
 pub use system::preload;

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
+use std::time::Duration;
 
 pub use crate::system::process::{age, variable};
 
@@ -19,6 +20,11 @@ pub fn make_drop_box(folder: &Path, inside: &Path) -> io::Result<()> {
         fs::set_permissions(inside, fs::Permissions::from_mode(0o1733))?;
     }
     Ok(())
+}
+
+/// Time on a processor that this thread has had so far; zero where that cannot be asked.
+pub fn own_thread_time() -> Duration {
+    nix::time::clock_gettime(nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
 }
 
 /// Whether every user may read a file: its own mode, and that of each folder on the way (access control lists aside).

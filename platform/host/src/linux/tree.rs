@@ -1,0 +1,176 @@
+//! The processes below one, through /proc: `man 5 proc_pid_task`, `proc_pid_statm`, `proc_pid_stat`, `proc_pid_smaps`.
+
+use super::smaps;
+use crate::tree::Resident;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::fs;
+use std::path::Path;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+/// A process has forked, and not executed anything since (`include/linux/sched.h`).
+const PF_FORKNOEXEC: u64 = 0x40;
+/// Kernels can be built without it (CONFIG_PROC_CHILDREN).
+static HAS_CHILDREN: LazyLock<bool> = LazyLock::new(|| Path::new("/proc/thread-self/children").exists());
+
+/// Descendants of a process, those included that have ended and were not waited for; nearer ones first. One that is
+/// forked, or loses its parent, at this moment may be missing.
+pub fn below(root: u32) -> Vec<u32> {
+    let all = if *HAS_CHILDREN { None } else { Some(all_children()) };
+    let mut seen = BTreeSet::from([root]);
+    let mut found = vec![root];
+    let mut next = 0;
+    while let Some(pid) = found.get(next).copied() {
+        let children = match &all {
+            Some(all) => all.get(&pid).cloned().unwrap_or_default(),
+            None => children(pid),
+        };
+        found.extend(children.into_iter().filter(|child| seen.insert(*child)));
+        next += 1;
+    }
+    found.split_off(1)
+}
+
+/// Of each of its threads, the processes that it has forked.
+fn children(pid: u32) -> Vec<u32> {
+    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+    let files = threads.flatten().filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    files.flat_map(|file| numbers(&file).collect::<Vec<_>>()).collect()
+}
+
+/// The children of every process, from all of them.
+fn all_children() -> BTreeMap<u32, Vec<u32>> {
+    let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let pid = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok());
+        if let Some((pid, stat)) = pid.and_then(|pid| Some((pid, Stat::of(pid)?))) {
+            children.entry(stat.parent).or_default().push(pid);
+        }
+    }
+    children
+}
+
+/// Memory that is resident now. Takes some microseconds.
+pub fn resident(pid: u32) -> Option<Resident> {
+    let text = fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
+    let mut pages = numbers(&text).skip(1);
+    let (all, shared) = (u64::from(pages.next()?), u64::from(pages.next()?));
+    let bytes = |pages: u64| pages.saturating_mul(rustix::param::page_size() as u64);
+    Some(Resident { all: bytes(all), anonymous: bytes(all.saturating_sub(shared)) })
+}
+
+/// Resident memory, each page of it divided by the number of processes that have it (Pss). Every page is looked at: a
+/// millisecond for some hundred MB, in which the process may have to wait for memory.
+pub fn proportional(pid: u32) -> Option<u64> {
+    kilobytes(&fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?, "Pss:")
+}
+
+/// The largest resident set that its program had so far (VmHWM).
+pub fn peak(pid: u32) -> Option<u64> {
+    kilobytes(&fs::read_to_string(format!("/proc/{pid}/status")).ok()?, "VmHWM:")
+}
+
+/// Time on a processor so far, its own, in hundredths of a second: those who watch a process that is to end by itself
+/// have it better from `wait4`.
+pub fn processor_time(pid: u32) -> Option<Duration> {
+    let ticks = Stat::of(pid)?.ticks;
+    Some(Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64))
+}
+
+/// Whether there is such a process, and it is no zombie.
+pub fn is_running(pid: u32) -> bool {
+    Stat::of(pid).is_some_and(|stat| !matches!(stat.state, b'Z' | b'X'))
+}
+
+/// Whether it has executed something since it was forked; before, its memory is its parent's.
+pub fn has_executed(pid: u32) -> Option<bool> {
+    Some(Stat::of(pid)?.flags & PF_FORKNOEXEC == 0)
+}
+
+/// Whether a file, named without links, is mapped.
+pub fn maps(pid: u32, file: &Path) -> Option<bool> {
+    let text = fs::read(format!("/proc/{pid}/maps")).ok()?;
+    // Empty for a zombie, and while the kernel is still putting it there.
+    let maps = smaps::parse(&text);
+    (!maps.is_empty()).then(|| maps.iter().any(|map| OsStr::new(&map.name) == file.as_os_str()))
+}
+
+/// Of `/proc/PID/stat`.
+struct Stat {
+    state: u8,
+    parent: u32,
+    flags: u64,
+    ticks: u64,
+}
+
+impl Stat {
+    fn of(pid: u32) -> Option<Stat> {
+        Stat::read(&fs::read(format!("/proc/{pid}/stat")).ok()?)
+    }
+
+    /// The name, in parentheses, may be any bytes.
+    fn read(text: &[u8]) -> Option<Stat> {
+        let name_ends = text.iter().rposition(|byte| *byte == b')')?;
+        let rest = std::str::from_utf8(text.get(name_ends.checked_add(1)?..)?).ok()?;
+        let words: Vec<&str> = rest.split_ascii_whitespace().collect();
+        let number = |index: usize| words.get(index)?.parse::<u64>().ok();
+        Some(Stat {
+            state: *words.first()?.as_bytes().first()?,
+            parent: u32::try_from(number(1)?).ok()?,
+            flags: number(6)?,
+            ticks: number(11)?.saturating_add(number(12)?),
+        })
+    }
+}
+
+fn numbers(text: &str) -> impl Iterator<Item = u32> {
+    text.split_ascii_whitespace().filter_map(|word| word.parse().ok())
+}
+
+/// The value of `Name:  12 kB`, in bytes.
+fn kilobytes(text: &str, name: &str) -> Option<u64> {
+    let value = text.lines().find_map(|line| line.strip_prefix(name))?;
+    value.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_parentheses_and_other_bytes_is_passed_over() {
+        let text = b"12 (a) S \xff) R 7 12 12 0 -1 4194368 1 2 3 4 150 50 6 7 20 0 1 0 99 0 0";
+        let stat = Stat::read(text).expect("it can be read");
+        assert_eq!((stat.state, stat.parent, stat.ticks), (b'R', 7, 200));
+        assert_ne!(stat.flags & PF_FORKNOEXEC, 0);
+        assert!(Stat::read(b"12 (a").is_none() && Stat::read(b"12 (a) R 7").is_none());
+    }
+
+    #[test]
+    fn with_and_without_the_kernels_lists_the_children_are_the_same() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().expect("sleep");
+        let own = std::process::id();
+        let found =
+            (below(own).contains(&child.id()), all_children().get(&own).is_some_and(|all| all.contains(&child.id())));
+        child.kill().and_then(|()| child.wait()).expect("it ends");
+        assert_eq!(found, (true, true));
+        assert!(!below(own).contains(&child.id()));
+    }
+
+    #[test]
+    fn a_process_is_as_large_as_the_kernel_says() {
+        let own = std::process::id();
+        let block = vec![1_u8; 64 << 20];
+        let resident = resident(own).expect("this process");
+        assert!(
+            resident.all > 64 << 20 && resident.anonymous > 64 << 20 && resident.anonymous < resident.all,
+            "{resident:?}"
+        );
+        let (peak, proportional) = (peak(own).expect("a peak"), proportional(own).expect("a share"));
+        assert!(peak > 64 << 20 && proportional > 64 << 20 && proportional < resident.all, "{peak} {proportional}");
+        assert!(block.iter().all(|byte| *byte == 1));
+        drop(block);
+        assert!(processor_time(own).is_some() && is_running(own) && !is_running(u32::MAX));
+    }
+}
