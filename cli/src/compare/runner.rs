@@ -6,14 +6,14 @@ use super::execute::server::{self, Driver};
 use super::plan::Plan;
 use super::progress::Progress;
 use super::proof::Watching;
-use super::results::{Figure, Finding, Point, Proof, Run, Served};
+use super::results::{Comparison, Figure, Finding, Point, Proof, Run};
 use super::schedule::{Executor, Job, Stop};
 use crate::run::failure;
 use anyhow::{Context, anyhow};
 use jeshim_host::interrupts::Interrupts;
 use jeshim_host::launch::Ended;
 use jeshim_host::starter::Starter;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -28,6 +28,10 @@ pub struct Runner<'a> {
     pub figures: Vec<Figure>,
     /// What a reader has to know.
     pub findings: Vec<Finding>,
+    /// Metrics that were found in some run.
+    found: BTreeSet<String>,
+    /// Why the others were not, in the first run.
+    missing: BTreeMap<String, String>,
     /// Who starts the programs.
     starter: Starter,
     interrupts: &'a Interrupts,
@@ -90,6 +94,8 @@ impl<'a> Runner<'a> {
             points,
             figures,
             findings: Vec::new(),
+            found: BTreeSet::new(),
+            missing: BTreeMap::new(),
             starter,
             interrupts,
             environment,
@@ -103,7 +109,7 @@ impl<'a> Runner<'a> {
     ///
     /// # Errors
     /// When nothing can be run.
-    pub fn prove(&mut self, participant: usize, point: usize, progress: &mut Progress) -> Result<Proven, Refusal> {
+    pub fn prove(&mut self, participant: usize, point: usize, progress: &Progress) -> Result<Proven, Refusal> {
         let allocator = &self.plan.participants[participant];
         progress.phase(&format!("proving {}{}", allocator.label, at(&self.points[point])));
         let watching = Watching::begin(allocator).map_err(Stop::Broken)?;
@@ -137,7 +143,7 @@ impl<'a> Runner<'a> {
 
     /// One run more, with the heap profiler, which knows what was asked for. It changes where blocks lie, so that
     /// nothing but the share is taken from it.
-    fn learn_requested(&mut self, proof: &mut Proof, progress: &mut Progress) -> Result<(), Refusal> {
+    fn learn_requested(&mut self, proof: &mut Proof, progress: &Progress) -> Result<(), Refusal> {
         let allocator = &self.plan.participants[proof.participant];
         let Some(asking) = Watching::for_requested(allocator).map_err(Stop::Broken)? else { return Ok(()) };
         progress.phase(&format!("counting what is asked of {}{}", allocator.label, at(&self.points[proof.point])));
@@ -185,6 +191,7 @@ impl<'a> Runner<'a> {
                     for (id, remark) in &observed.remarks {
                         remark_once(&mut self.findings, id, participant, remark);
                     }
+                    self.found.extend(observed.metrics.iter().cloned());
                     of_server(observed, &mut self.figures)
                 })
             }
@@ -201,6 +208,29 @@ impl<'a> Runner<'a> {
         seen.run.participant = participant;
         seen.run.point = point;
         Ok(seen)
+    }
+
+    /// Notes why metrics are not found in what a program has printed, as long as they never were.
+    fn explain_missing(&mut self, output: &[u8], errors: &[u8]) {
+        for metric in self.plan.metrics.missing(&self.found) {
+            if !self.missing.contains_key(&metric)
+                && let Some(why) = self.plan.metrics.why_not(&metric, output, errors)
+            {
+                self.missing.insert(metric, why);
+            }
+        }
+    }
+
+    /// What the runs have brought to light besides figures.
+    pub fn finish(&mut self, comparison: &mut Comparison) {
+        comparison.figures = self.figures.clone();
+        for metric in self.plan.metrics.missing(&self.found) {
+            let why = self.missing.remove(&metric);
+            let why = why.unwrap_or_else(|| format!("the metric '{metric}' matched nothing in any run"));
+            let finding = Finding { id: "metric_never_matched".to_owned(), text: why, ..Finding::default() };
+            comparison.findings.push(finding);
+        }
+        comparison.findings.append(&mut self.findings);
     }
 
     fn program(&mut self, participant: usize, order: &Order, library: Option<&Path>) -> Result<Seen, Failure> {
@@ -224,10 +254,14 @@ impl<'a> Runner<'a> {
         } else if observed.loaded == Some(false) {
             run.failure = Some("the library was not mapped while it ran".to_owned());
         }
-        for (figure, value) in self.plan.metrics.read(&observed.output, &observed.errors) {
-            run.figures.insert(figure.id.clone(), value);
+        let readings = self.plan.metrics.read(&observed.output, &observed.errors);
+        for reading in readings {
+            let figure = self.plan.metrics.figure(&reading, None);
+            run.figures.insert(figure.id.clone(), reading.value);
             register(&mut self.figures, figure);
+            self.found.insert(reading.metric);
         }
+        self.explain_missing(&observed.output, &observed.errors);
         run.memory = observed.memory;
         if !observed.finished.left_running.is_empty() {
             self.starter.end_all().map_err(Failure::Broken)?;
@@ -301,9 +335,4 @@ fn register(figures: &mut Vec<Figure>, figure: Figure) {
 fn at(point: &Point) -> String {
     let name = point.name();
     if name.is_empty() { name } else { format!(" with {name}") }
-}
-
-/// Whether a participant's runs can be compared, by what was seen.
-pub fn counts(proof: &Proof) -> bool {
-    matches!(proof.served, Served::Yes | Served::Part | Served::Unknown)
 }

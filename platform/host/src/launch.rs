@@ -22,6 +22,9 @@ pub const TERM: i32 = libc::SIGTERM;
 /// The signal that ends a program.
 pub const KILL: i32 = libc::SIGKILL;
 
+/// The exit status of a command that was interrupted: what a shell gives to SIGINT.
+pub const INTERRUPTED: u8 = 130;
+
 /// How a program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {

@@ -10,6 +10,7 @@ use jeshim_host::interrupts::Interrupts;
 use jeshim_host::launch::{self, Ended};
 use jeshim_host::starter::{Finished, Starter};
 use jeshim_host::{ports, tree};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -43,6 +44,8 @@ pub struct Observed {
     pub loaded: Option<bool>,
     /// What it printed on standard error.
     pub errors: Vec<u8>,
+    /// Metrics that were found.
+    pub metrics: BTreeSet<String>,
     /// What a reader has to know: it had to be killed.
     pub remarks: Vec<(&'static str, String)>,
 }
@@ -95,6 +98,7 @@ impl Driver<'_> {
             tree_peak: 0,
             loaded: None,
             errors: Vec::new(),
+            metrics: BTreeSet::new(),
             remarks: Vec::new(),
         };
         if let Ready::Port(port) = self.server.ready
@@ -105,9 +109,9 @@ impl Driver<'_> {
         let (output, errors) = (self.place.join("server.out"), self.place.join("server.err"));
         let pid = starter.start(&order.to(&output, &errors)).map_err(Failure::CannotStart)?;
         let sampler = Sampler::start(starter.pid(), pid, self.sample, library);
-        let mut run = Running { driver: self, starter, pid, began: Instant::now(), figures: Vec::new(), marks: Vec::new() };
+        let mut run = Running { driver: self, starter, pid, began: Instant::now(), figures: Vec::new(), marks: Vec::new(), metrics: BTreeSet::new() };
         let lived = run.live(&output, &errors);
-        let (figures, marks) = (std::mem::take(&mut run.figures), std::mem::take(&mut run.marks));
+        let Running { figures, marks, metrics, .. } = run;
         let stopped = stop(starter, self.server.stop_timeout);
         let sampled = sampler.finish();
         let lived = lived?;
@@ -139,6 +143,7 @@ impl Driver<'_> {
             tree_peak,
             loaded: sampled.loaded,
             errors,
+            metrics,
             remarks,
         })
     }
@@ -173,6 +178,7 @@ struct Running<'a, 'd> {
     pid: u32,
     began: Instant,
     figures: Vec<(Figure, f64)>,
+    metrics: BTreeSet<String>,
     marks: Vec<(f32, String)>,
 }
 
@@ -221,10 +227,9 @@ impl Running<'_, '_> {
                 Err(failure) => return Ok(Err(failure)),
             }
         }
-        for (mut figure, value) in found {
-            figure.id = format!("phase/{phase}/{}", figure.id);
-            figure.name = format!("{phase}: {}", figure.name);
-            self.figures.push((figure, value));
+        for reading in found {
+            self.figures.push((self.driver.metrics.figure(&reading, Some(phase)), reading.value));
+            self.metrics.insert(reading.metric);
         }
         Ok(Ok(()))
     }
