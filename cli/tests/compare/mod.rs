@@ -1,0 +1,4 @@
+//! `jeshim compare`.
+
+mod memory_over_time;
+mod one_run;
