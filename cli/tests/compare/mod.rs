@@ -1,6 +1,8 @@
 //! `jeshim compare`, as a user sees it.
 
+mod memory_over_time;
 mod mishaps;
+mod one_run;
 mod servers;
 mod trust;
 

@@ -1,10 +1,12 @@
 //! The processes below one, through /proc: `man 5 proc_pid_task`, `proc_pid_statm`, `proc_pid_stat`, `proc_pid_smaps`.
 
-use super::smaps;
 use crate::tree::Resident;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -34,9 +36,19 @@ pub fn below(root: u32) -> Vec<u32> {
 
 /// Of each of its threads, the processes that it has forked.
 fn children(pid: u32) -> Vec<u32> {
-    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
-    let files = threads.flatten().filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
-    files.flat_map(|file| numbers(&file).collect::<Vec<_>>()).collect()
+    let threads = format!("/proc/{pid}/task");
+    let of = |thread: &OsStr| {
+        let path = Path::new(&threads).join(thread).join("children");
+        numbers(&read(path).unwrap_or_default()).collect::<Vec<_>>()
+    };
+    match fs::metadata(&threads).map(|folder| folder.nlink()) {
+        // Besides its own two links, one for each thread.
+        Ok(3) => of(OsStr::new(&pid.to_string())),
+        Ok(_) => {
+            fs::read_dir(&threads).into_iter().flatten().flatten().flat_map(|entry| of(&entry.file_name())).collect()
+        }
+        Err(_) => Vec::new(),
+    }
 }
 
 /// The children of every process, from all of them.
@@ -53,7 +65,7 @@ fn all_children() -> BTreeMap<u32, Vec<u32>> {
 
 /// Memory that is resident now. Takes some microseconds.
 pub fn resident(pid: u32) -> Option<Resident> {
-    let text = fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
+    let text = read(format!("/proc/{pid}/statm"))?;
     let mut pages = numbers(&text).skip(1);
     let (all, shared) = (u64::from(pages.next()?), u64::from(pages.next()?));
     let bytes = |pages: u64| pages.saturating_mul(rustix::param::page_size() as u64);
@@ -63,12 +75,12 @@ pub fn resident(pid: u32) -> Option<Resident> {
 /// Resident memory, each page of it divided by the number of processes that have it (Pss). Every page is looked at: a
 /// millisecond for some hundred MB, in which the process may have to wait for memory.
 pub fn proportional(pid: u32) -> Option<u64> {
-    kilobytes(&fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?, "Pss:")
+    kilobytes(&read(format!("/proc/{pid}/smaps_rollup"))?, "Pss:")
 }
 
 /// The largest resident set that its program had so far (VmHWM).
 pub fn peak(pid: u32) -> Option<u64> {
-    kilobytes(&fs::read_to_string(format!("/proc/{pid}/status")).ok()?, "VmHWM:")
+    kilobytes(&read(format!("/proc/{pid}/status"))?, "VmHWM:")
 }
 
 /// Time on a processor so far, its own, in hundredths of a second: those who watch a process that is to end by itself
@@ -90,10 +102,10 @@ pub fn has_executed(pid: u32) -> Option<bool> {
 
 /// Whether a file, named without links, is mapped.
 pub fn maps(pid: u32, file: &Path) -> Option<bool> {
-    let text = fs::read(format!("/proc/{pid}/maps")).ok()?;
+    let text = read(format!("/proc/{pid}/maps"))?;
+    let name = [b" ", file.as_os_str().as_bytes()].concat();
     // Empty for a zombie, and while the kernel is still putting it there.
-    let maps = smaps::parse(&text);
-    (!maps.is_empty()).then(|| maps.iter().any(|map| OsStr::new(&map.name) == file.as_os_str()))
+    (!text.is_empty()).then(|| text.split(|byte| *byte == b'\n').any(|line| line.ends_with(&name)))
 }
 
 /// Of `/proc/PID/stat`.
@@ -106,7 +118,7 @@ struct Stat {
 
 impl Stat {
     fn of(pid: u32) -> Option<Stat> {
-        Stat::read(&fs::read(format!("/proc/{pid}/stat")).ok()?)
+        Stat::read(&read(format!("/proc/{pid}/stat"))?)
     }
 
     /// The name, in parentheses, may be any bytes.
@@ -124,12 +136,32 @@ impl Stat {
     }
 }
 
-fn numbers(text: &str) -> impl Iterator<Item = u32> {
-    text.split_ascii_whitespace().filter_map(|word| word.parse().ok())
+/// A small file, without asking for its size first: these have none.
+fn read(path: impl AsRef<Path>) -> Option<Vec<u8>> {
+    let mut file = File::open(path).ok()?;
+    let mut text = vec![0; 2048];
+    let mut length = 0;
+    loop {
+        match file.read(text.get_mut(length..)?).ok()? {
+            0 => break,
+            more => length += more,
+        }
+        if length == text.len() {
+            text.resize(length.saturating_mul(2), 0);
+        }
+    }
+    text.truncate(length);
+    Some(text)
+}
+
+fn numbers(text: &[u8]) -> impl Iterator<Item = u32> {
+    let words = text.split(u8::is_ascii_whitespace);
+    words.filter_map(|word| std::str::from_utf8(word).ok()?.parse().ok())
 }
 
 /// The value of `Name:  12 kB`, in bytes.
-fn kilobytes(text: &str, name: &str) -> Option<u64> {
+fn kilobytes(text: &[u8], name: &str) -> Option<u64> {
+    let text = String::from_utf8_lossy(text);
     let value = text.lines().find_map(|line| line.strip_prefix(name))?;
     value.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
@@ -171,6 +203,10 @@ mod tests {
         assert!(peak > 64 << 20 && proportional > 64 << 20 && proportional < resident.all, "{peak} {proportional}");
         assert!(block.iter().all(|byte| *byte == 1));
         drop(block);
+        let program = std::env::current_exe().and_then(fs::canonicalize).expect("this program");
+        assert_eq!((maps(own, &program), maps(own, Path::new("/nonexistent"))), (Some(true), Some(false)));
+        let tail = Path::new("/").join(program.file_name().expect("a name"));
+        assert_eq!((maps(own, &tail), maps(u32::MAX, &program)), (Some(false), None));
         assert!(processor_time(own).is_some() && is_running(own) && !is_running(u32::MAX));
     }
 }

@@ -1,5 +1,7 @@
 //! Standing in for the parents of processes: macOS gives orphans to launchd, and to nobody else.
 
+use std::ffi::{CStr, c_char};
+
 /// The unit of `ru_maxrss`, in bytes.
 pub(crate) const PEAK_UNIT: u64 = 1;
 
@@ -15,4 +17,16 @@ impl Ballast {
     }
 
     pub(crate) fn drop_in_this_process(&self) {}
+}
+
+/// Executes a file; returns the number of the error.
+///
+/// # Safety
+/// The tables end with a null pointer, and what they point to with NUL.
+pub(crate) unsafe fn execute(file: &CStr, words: *const *const c_char, variables: *const *const c_char) -> i32 {
+    // SAFETY: the caller's; and errno is this thread's.
+    unsafe {
+        libc::execve(file.as_ptr(), words, variables);
+        *libc::__error()
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::order::Order;
 use crate::at_start;
-use crate::system::family::Ballast;
+use crate::system::family::{self, Ballast};
 use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
@@ -111,26 +111,25 @@ impl Become<'_> {
         let mut forbidden = false;
         for file in &self.order.candidates {
             let mut error = execute(file, &self.words, &self.variables);
-            if error.raw_os_error() == Some(libc::ENOEXEC) {
+            if error == libc::ENOEXEC {
                 if let Some(second) = self.by_shell.get_mut(1) {
                     *second = file.as_ptr();
                 }
                 error = execute(c"/bin/sh", &self.by_shell, &self.variables);
             }
-            match error.raw_os_error() {
-                Some(libc::EACCES) => forbidden = true,
-                Some(libc::ENOENT | libc::ENOTDIR | libc::ENODEV | libc::ESTALE | libc::ETIMEDOUT) => {}
-                _ => return error,
+            match error {
+                libc::EACCES => forbidden = true,
+                libc::ENOENT | libc::ENOTDIR | libc::ENODEV | libc::ESTALE | libc::ETIMEDOUT => {}
+                error => return io::Error::from_raw_os_error(error),
             }
         }
         io::Error::from_raw_os_error(if forbidden { libc::EACCES } else { libc::ENOENT })
     }
 }
 
-fn execute(file: &CStr, words: &[*const libc::c_char], variables: &[*const libc::c_char]) -> io::Error {
+fn execute(file: &CStr, words: &[*const libc::c_char], variables: &[*const libc::c_char]) -> i32 {
     // SAFETY: texts that end with NUL, in tables that end with a null pointer; all of them live.
-    unsafe { libc::execve(file.as_ptr(), words.as_ptr(), variables.as_ptr()) };
-    io::Error::last_os_error()
+    unsafe { family::execute(file, words.as_ptr(), variables.as_ptr()) }
 }
 
 fn check(result: libc::c_int) -> io::Result<()> {
