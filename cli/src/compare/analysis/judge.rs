@@ -30,7 +30,8 @@ impl Ratio {
         Some(Ratio::judged(Judged { rounds, median, interval, p, least, equal }, figure, precision, ratios))
     }
 
-    /// Of values that are not in pairs, such as those of two results. `None`: a side has no value above 0.
+    /// Of values that are not in pairs, such as those of two results. Those that are not above 0 are left out, unless all
+    /// are equal. `None`: a side has none.
     pub fn of_sides(own: &[f64], other: &[f64], figure: &Figure, precision: f64) -> Option<Ratio> {
         let equal = !own.is_empty() && own.iter().chain(other).all(|value| Some(value) == other.first());
         let logarithms = |values: &[f64]| -> Vec<f64> {

@@ -58,6 +58,7 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::approx_constant, reason = "measurements")]
     fn known_answers() {
         // Hollander and Wolfe (1973), depression scale factor at two visits, also in R's manual: wilcox.test(x, y, paired = TRUE).
         let first = [1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30];
