@@ -1,5 +1,9 @@
 //! jemalloc's figures, read through mallctl(3), and the orders that are given through it.
 
+mod breakdown;
+
+pub(crate) use breakdown::{Parts, Requested};
+
 use core::ffi::{CStr, c_char, c_void};
 use core::mem::MaybeUninit;
 use core::ptr::null_mut;

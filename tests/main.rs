@@ -19,6 +19,7 @@ mod other_preloads;
 mod prove_macos;
 mod real_programs;
 mod record;
+mod record_breakdown;
 mod seams;
 mod semantics;
 mod source;

@@ -99,6 +99,14 @@ pub struct Served {
     pub resident: u64,
     pub mapped: u64,
     pub retained: u64,
+    // `None`, all of these, in records of libraries that do not say it.
+    pub thread_caches: Option<u64>,
+    pub internal: Option<u64>,
+    pub dirty: Option<u64>,
+    pub muzzy: Option<u64>,
+    /// `None` also unless the heap profiler ran, with statistics.
+    pub requested: Option<u64>,
+    pub rounded: Option<u64>,
     pub deepbind_cleared: u64,
 }
 

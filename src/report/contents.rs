@@ -1,7 +1,7 @@
 //! What a record says. Members are only ever added; a change of meaning raises the number in `"record"`.
 
 use super::json::Json;
-use crate::statistics::{self, Served};
+use crate::statistics::{self, Parts, Requested, Served};
 use crate::{exports, options};
 use core::ffi::CStr;
 use jeshim_platform::text::Text;
@@ -92,6 +92,21 @@ pub(super) fn write_served(text: &mut Text, [small, large]: [Served; 2], deepbin
         let value = statistics::read::<usize>(name).unwrap_or(0) as u64;
         let name = name.to_str().unwrap_or("").strip_prefix("stats.").unwrap_or("");
         json.number(name, value);
+    }
+    let parts = Parts::now();
+    json.number("thread_caches", parts.thread_caches);
+    json.number("internal", parts.internal);
+    json.number("dirty", parts.dirty);
+    json.number("muzzy", parts.muzzy);
+    let requested = Requested::now();
+    for (name, value) in [
+        ("requested", requested.map(|requested| requested.requested)),
+        ("rounded", requested.map(|requested| requested.rounded)),
+    ] {
+        match value {
+            Some(value) => json.number(name, value),
+            None => json.raw(name, b"null"),
+        }
     }
     json.number("deepbind_cleared", u64::from(deepbind_cleared));
     text.push(b"\n  }");

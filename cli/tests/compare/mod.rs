@@ -1,5 +1,6 @@
 //! `jeshim compare`, as a user sees it.
 
+mod allocators;
 mod memory_over_time;
 mod mishaps;
 mod one_run;

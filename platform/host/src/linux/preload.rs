@@ -8,6 +8,8 @@ use std::path::Path;
 pub const VARIABLE: &str = "LD_PRELOAD";
 /// The library's file name.
 pub const FILE_NAME: &str = "libjeshim.so";
+/// Whether a library of any other allocator serves a program by being preloaded, too.
+pub const TAKES_OTHERS: bool = true;
 /// What a path must not have, for messages.
 pub const CANNOT_NAME: &str =
     "the dynamic linker parts names at blanks and colons, and replaces $ORIGIN, $LIB and $PLATFORM";

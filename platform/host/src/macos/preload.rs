@@ -8,6 +8,9 @@ use std::path::Path;
 pub const VARIABLE: &str = "DYLD_INSERT_LIBRARIES";
 /// The library's file name.
 pub const FILE_NAME: &str = "libjeshim.dylib";
+/// Whether a library of any other allocator serves a program by being inserted, too: it would have to register a zone,
+/// and nothing outside of the process shows whether it does.
+pub const TAKES_OTHERS: bool = false;
 /// What a path must not have, for messages.
 pub const CANNOT_NAME: &str = "the dynamic linker parts names at colons";
 
