@@ -1,9 +1,10 @@
-//! What the four workloads share: the options every one has, and the form in which they print.
+//! What the workloads share: the options every one has, and the form in which they print.
 //!
 //! The programs themselves use whatever `malloc` the process has, through std's default allocator: which one that is, is
 //! decided from outside, by a preload library. Nothing here may name an allocator.
 
 mod memory;
+pub mod node;
 mod print;
 
 pub use memory::{Memory, memory};

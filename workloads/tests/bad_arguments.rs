@@ -18,6 +18,7 @@ fn of_any_workload() {
         env!("CARGO_BIN_EXE_kv-churn"),
         env!("CARGO_BIN_EXE_io-threads"),
         env!("CARGO_BIN_EXE_block-build"),
+        env!("CARGO_BIN_EXE_table-bench"),
     ] {
         for argument in ["--scale=0", "--scale=lots", "--seed=-3", "--seed=x", "--no-such-option"] {
             refused(path, argument);
@@ -31,4 +32,5 @@ fn of_one_workload() {
     refused(env!("CARGO_BIN_EXE_kv-churn"), "--rounds=0");
     refused(env!("CARGO_BIN_EXE_io-threads"), "--threads=0");
     refused(env!("CARGO_BIN_EXE_io-threads"), "--depth=many");
+    refused(env!("CARGO_BIN_EXE_table-bench"), "--min-time=0");
 }
