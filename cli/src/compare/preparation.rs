@@ -52,8 +52,9 @@ pub fn prepare(runner: &mut Runner, comparison: &mut Comparison, progress: &Prog
         report_failures(&failures, point, comparison)?;
     }
     comparison.figures = runner.figures.clone();
-    let everywhere =
-        |participant: usize| (0..comparison.points.len()).all(|point| prepared.left_out.contains(&(participant, point)));
+    let everywhere = |participant: usize| {
+        (0..comparison.points.len()).all(|point| prepared.left_out.contains(&(participant, point)))
+    };
     if everywhere(comparison.baseline) {
         let label = &comparison.participants[comparison.baseline].label;
         let why = comparison.findings.iter().find(|finding| finding.participant == Some(comparison.baseline));
@@ -82,7 +83,9 @@ fn report_failures(failures: &[(usize, String)], point: usize, comparison: &mut 
             id: "failed".to_owned(),
             participant: Some(*participant),
             point: Some(point),
-            text: format!("{label} is not compared{at}: in the run that was to prove it, {failure}; the others did not fail"),
+            text: format!(
+                "{label} is not compared{at}: in the run that was to prove it, {failure}; the others did not fail"
+            ),
         });
     }
     Ok(())

@@ -87,7 +87,8 @@ impl<'a> Runner<'a> {
         environment: Vec<(OsString, OsString)>,
     ) -> anyhow::Result<Runner<'a>> {
         let place = tempfile::Builder::new().prefix("jeshim-").tempdir();
-        let place = place.context("no folder for what the programs print; set TMPDIR to one that this user may write")?;
+        let place =
+            place.context("no folder for what the programs print; set TMPDIR to one that this user may write")?;
         let figures = if plan.server.is_some() { Vec::new() } else { program::standard_figures() };
         Ok(Runner {
             plan,
@@ -171,7 +172,7 @@ impl<'a> Runner<'a> {
         let words = self.plan.words(point, parameters);
         let mut variables = self.variables(participant, more);
         program::pad(&mut variables, &mut self.random);
-        let order = Order { words: &words, variables: &variables, folder: self.plan.folder.as_deref(), input: None };
+        let order = Order { words: &words, variables: &variables, folder: self.plan.folder.as_deref() };
         let library = self.plan.participants[participant].kind.library().map(|path| path.as_path());
         let seen = match &self.plan.server {
             None => self.program(participant, &order, library),
@@ -247,7 +248,8 @@ impl<'a> Runner<'a> {
         let mut run = Run { figures: program::figures(&observed), ..Run::default() };
         let ended = observed.finished.ended;
         if observed.timed_out {
-            run.failure = Some(format!("it took longer than {:?}, and was ended; give it longer with --timeout", effort.timeout));
+            run.failure =
+                Some(format!("it took longer than {:?}, and was ended; give it longer with --timeout", effort.timeout));
         } else if ended != Ended::Exited(0) && !effort.ignore_failure {
             let said = server::last_line(&observed.errors).map(|line| format!(": {line}")).unwrap_or_default();
             run.failure = Some(format!("it {}{said}", server::ended(ended)));
@@ -265,7 +267,8 @@ impl<'a> Runner<'a> {
         run.memory = observed.memory;
         if !observed.finished.left_running.is_empty() {
             self.starter.end_all().map_err(Failure::Broken)?;
-            let text = "processes of CMD ran on after its end, and were ended before the next run; run it in the foreground";
+            let text =
+                "processes of CMD ran on after its end, and were ended before the next run; run it in the foreground";
             remark_once(&mut self.findings, "left_running", participant, text);
         }
         Ok(Seen { run, ended: Some(ended), pid: observed.pid, errors: observed.errors })

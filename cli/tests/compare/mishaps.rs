@@ -36,7 +36,10 @@ fn a_program_that_fails_under_one_allocator_only_is_a_finding() {
     let with = ["--with", "a=system", "--with", "b=system,FAILS=1", "--with", "c=system", "--rounds", "6"];
     let result = result(&[&with[..], &["--", "sh", "-c", script]].concat(), 1);
     let failed = findings(&result, "failed");
-    assert!(failed.iter().any(|text| text.contains('b') && text.contains("status 4") && text.contains("no memory")), "{failed:?}");
+    assert!(
+        failed.iter().any(|text| text.contains('b') && text.contains("status 4") && text.contains("no memory")),
+        "{failed:?}"
+    );
     assert!(super::cell(&result, "wall", 1).is_null());
     assert!(super::cell(&result, "wall", 2)["ratio"]["median"].is_number());
 }
@@ -54,7 +57,19 @@ fn a_program_that_hangs_is_ended_and_named() {
 #[test]
 fn a_metric_that_never_matches_is_a_finding() {
     let result = result(
-        &["--with", "a=system", "--with", "b=system", "--rounds", "3", "--metric", "speed=(\\d+) km/h", "--", "echo", "7 mph"],
+        &[
+            "--with",
+            "a=system",
+            "--with",
+            "b=system",
+            "--rounds",
+            "3",
+            "--metric",
+            "speed=(\\d+) km/h",
+            "--",
+            "echo",
+            "7 mph",
+        ],
         0,
     );
     let texts = findings(&result, "metric_never_matched");

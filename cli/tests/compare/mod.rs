@@ -39,7 +39,8 @@ fn planted() -> String {
 /// The cell of a participant in the row of a figure, at the first point.
 fn cell<'a>(result: &'a Value, figure: &str, participant: usize) -> &'a Value {
     let figures = result["figures"].as_array().expect("figures");
-    let index = figures.iter().position(|known| known["id"] == figure).unwrap_or_else(|| panic!("no {figure}: {figures:?}"));
+    let index =
+        figures.iter().position(|known| known["id"] == figure).unwrap_or_else(|| panic!("no {figure}: {figures:?}"));
     let rows = result["analysis"]["rows"].as_array().expect("rows");
     let row = rows.iter().find(|row| row["figure"] == index).unwrap_or_else(|| panic!("no row of {figure}"));
     &row["cells"][participant]

@@ -37,12 +37,24 @@ fn server(phases: &[&str], more: &[&str], status: i32) -> serde_json::Value {
 
 #[test]
 fn memory_and_metrics_are_read_at_each_phase() {
-    let wait = |count: u32| format!("; until [ $(wc -c < FIFO.done) -ge {count} ]; do sleep 0.01; done; wc -c < FIFO.done");
+    let wait =
+        |count: u32| format!("; until [ $(wc -c < FIFO.done) -ge {count} ]; do sleep 0.01; done; wc -c < FIFO.done");
     let loaded = format!("loaded=rm -f FIFO.done; echo 60 > FIFO{}", wait(1));
     let grown = format!("grown=echo 100 > FIFO{}", wait(2));
     let result = server(
         &[&loaded, &grown],
-        &["--ready-log", "^listening", "--metric", "lines=^(\\d+)$", "--probe", "echo probe: 5", "--metric", "probe=probe: (\\d+)", "--settle", "300ms"],
+        &[
+            "--ready-log",
+            "^listening",
+            "--metric",
+            "lines=^(\\d+)$",
+            "--probe",
+            "echo probe: 5",
+            "--metric",
+            "probe=probe: (\\d+)",
+            "--settle",
+            "300ms",
+        ],
         0,
     );
     let median = |figure: &str| cell(&result, figure, 0)["median"].as_f64().unwrap_or_else(|| panic!("{figure}"));
@@ -89,7 +101,20 @@ fn a_taken_port_is_named_with_its_owner() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = taken.local_addr().expect("an address").port().to_string();
     let output = compare()
-        .args(["--with", "system", "--server", "--ready-port", &port, "--rounds", "3", "--phase", "x=true", "--", "sleep", "100"])
+        .args([
+            "--with",
+            "system",
+            "--server",
+            "--ready-port",
+            &port,
+            "--rounds",
+            "3",
+            "--phase",
+            "x=true",
+            "--",
+            "sleep",
+            "100",
+        ])
         .output()
         .expect("jeshim");
     let said = stderr(&output);
@@ -102,8 +127,22 @@ fn a_taken_port_is_named_with_its_owner() {
 fn a_server_that_does_not_stop_is_killed_and_that_is_said() {
     let result = result(
         &[
-            "--with", "a=system", "--with", "b=system", "--rounds", "3", "--server", "--ready-log", "on", "--phase", "x=true",
-            "--stop-timeout", "200ms", "--", "python3", "-uc",
+            "--with",
+            "a=system",
+            "--with",
+            "b=system",
+            "--rounds",
+            "3",
+            "--server",
+            "--ready-log",
+            "on",
+            "--phase",
+            "x=true",
+            "--stop-timeout",
+            "200ms",
+            "--",
+            "python3",
+            "-uc",
             "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('on'); time.sleep(1000)",
         ],
         0,
@@ -115,7 +154,17 @@ fn a_server_that_does_not_stop_is_killed_and_that_is_said() {
 #[test]
 fn a_phase_that_fails_is_the_runs_failure() {
     let output = compare()
-        .args(["--with", "system", "--server", "--ready-log", "on", "--rounds", "3", "--phase", "load=echo no such table >&2; exit 6"])
+        .args([
+            "--with",
+            "system",
+            "--server",
+            "--ready-log",
+            "on",
+            "--rounds",
+            "3",
+            "--phase",
+            "load=echo no such table >&2; exit 6",
+        ])
         .args(["--", "python3", "-uc", "import time; print('on'); time.sleep(1000)"])
         .output()
         .expect("jeshim");

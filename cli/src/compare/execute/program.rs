@@ -34,9 +34,19 @@ pub struct Order<'a> {
     pub folder: Option<&'a Path>,
 }
 
+impl<'a> Order<'a> {
+    /// With the files for what it prints.
+    pub fn printing_to(&self, output: &'a Path, errors: &'a Path) -> Start<'a> {
+        let Order { words, variables, folder } = *self;
+        Start { words, variables, folder, input: None, output, errors }
+    }
+}
+
 /// What was seen of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observed {
+    /// Its process.
+    pub pid: u32,
     /// How it ended, and what it used. Processes that it left running have been ended.
     pub finished: Finished,
     /// It did not end in time, and was ended.
@@ -82,19 +92,8 @@ pub fn run(
     place: &Path,
 ) -> Result<Observed, Failure> {
     let (output, errors) = (place.join("output"), place.join("errors"));
-    let start = Start {
-        words: order.words,
-        variables: order.variables,
-        folder: order.folder,
-        input: None,
-        output: &output,
-        errors: &errors,
-    };
     let started = Instant::now();
-    starter.start(&start).map_err(|error| match error.raw_os_error() {
-        Some(_) => Failure::CannotStart(error),
-        None => Failure::Broken(error),
-    })?;
+    let pid = start(starter, &order.printing_to(&output, &errors))?;
     let end = Sampler::begin(starter.pid(), started, sample, library).map_err(Failure::Broken).and_then(|sampler| {
         let end = wait(starter, started.checked_add(timeout), interrupts);
         Ok((end?, sampler.end()))
@@ -112,6 +111,7 @@ pub fn run(
     }
     let read = |path| take(path).map_err(Failure::Broken);
     Ok(Observed {
+        pid,
         timed_out,
         memory: samples.memory,
         tree_peak: samples.peak.max(finished.peak),
@@ -119,6 +119,17 @@ pub fn run(
         output: read(&output)?,
         errors: read(&errors)?,
         finished,
+    })
+}
+
+/// Starts a program. Gives its pid.
+///
+/// # Errors
+/// See [`Failure`].
+pub fn start(starter: &mut Starter, start: &Start) -> Result<u32, Failure> {
+    starter.start(start).map_err(|error| match error.raw_os_error() {
+        Some(_) => Failure::CannotStart(error),
+        None => Failure::Broken(error),
     })
 }
 
@@ -169,7 +180,11 @@ pub fn pad(variables: &mut Vec<(OsString, OsString)>, random: &mut fastrand::Rng
 
 /// The figures of a run, by [`Figure::id`].
 pub fn figures(observed: &Observed) -> BTreeMap<String, f64> {
-    let finished = &observed.finished;
+    used(&observed.finished, observed.tree_peak)
+}
+
+/// The figures of what a program used, when all its processes together had that many bytes at most.
+pub fn used(finished: &Finished, tree_peak: u64) -> BTreeMap<String, f64> {
     let count = |number: u64| number as f64;
     let values = [
         ("wall", finished.wall.as_secs_f64()),
@@ -177,7 +192,7 @@ pub fn figures(observed: &Observed) -> BTreeMap<String, f64> {
         ("user", finished.user.as_secs_f64()),
         ("system", finished.system.as_secs_f64()),
         ("peak_rss", count(finished.peak)),
-        ("peak_tree", count(observed.tree_peak)),
+        ("peak_tree", count(tree_peak)),
         ("minor_faults", count(finished.minor_faults)),
         ("major_faults", count(finished.major_faults)),
         ("voluntary_switches", count(finished.voluntary_switches)),

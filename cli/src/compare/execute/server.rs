@@ -1,7 +1,7 @@
 //! One run of a server: started, waited for, driven by the phases, stopped; its memory and figures at each of them.
 
-use super::program::{Failure, Order};
-use super::sampler::Sampler;
+use super::program::{self, Failure, Order};
+use super::sampler::{Sampler, memory_below};
 use crate::compare::metrics::Metrics;
 use crate::compare::plan::{self, Ready, fill};
 use crate::compare::results::{Figure, Unit};
@@ -107,13 +107,22 @@ impl Driver<'_> {
             return Ok(nothing(taken));
         }
         let (output, errors) = (self.place.join("server.out"), self.place.join("server.err"));
-        let pid = starter.start(&order.to(&output, &errors)).map_err(Failure::CannotStart)?;
-        let sampler = Sampler::start(starter.pid(), pid, self.sample, library);
-        let mut run = Running { driver: self, starter, pid, began: Instant::now(), figures: Vec::new(), marks: Vec::new(), metrics: BTreeSet::new() };
+        let began = Instant::now();
+        let pid = program::start(starter, &order.printing_to(&output, &errors))?;
+        let sampler = Sampler::begin(starter.pid(), began, self.sample, library);
+        let mut run = Running {
+            driver: self,
+            starter,
+            pid,
+            began,
+            figures: Vec::new(),
+            marks: Vec::new(),
+            metrics: BTreeSet::new(),
+        };
         let lived = run.live(&output, &errors);
         let Running { figures, marks, metrics, .. } = run;
         let stopped = stop(starter, self.server.stop_timeout);
-        let sampled = sampler.finish();
+        let sampled = sampler.map_err(Failure::Broken)?.end();
         let lived = lived?;
         let (finished, mut remarks) = stopped.map_err(Failure::Broken)?;
         let mut failure = lived.err();
@@ -153,7 +162,9 @@ impl Driver<'_> {
         let until = Instant::now() + PORT_PATIENCE;
         while !ports::is_free(port) {
             // A server of the run before needs a moment; anybody else will not go away.
-            if Instant::now() > until || ports::listener(port).is_some() && Instant::now() + PORT_PATIENCE > until + INTERVAL {
+            if Instant::now() > until
+                || ports::listener(port).is_some() && Instant::now() + PORT_PATIENCE > until + INTERVAL
+            {
                 return Ok(Some(taken(port)));
             }
             pause(self.interrupts)?;
@@ -164,10 +175,8 @@ impl Driver<'_> {
 
 /// Cause and remedy of a port that somebody has.
 pub fn taken(port: u16) -> String {
-    let owner = ports::listener(port).map_or_else(
-        || "somebody".to_owned(),
-        |owner| format!("{} (pid {})", printable(&owner.name), owner.pid),
-    );
+    let owner = ports::listener(port)
+        .map_or_else(|| "somebody".to_owned(), |owner| format!("{} (pid {})", printable(&owner.name), owner.pid));
     format!("the port {port} is taken by {owner}; stop it, or choose another port")
 }
 
@@ -236,24 +245,16 @@ impl Running<'_, '_> {
 
     /// The memory of the tree, now.
     fn look(&mut self, phase: &str) {
-        let processes = self.processes();
-        let alone = processes.len() == 1;
-        let bytes = processes.iter().filter_map(|pid| match alone {
-            true => tree::resident(*pid),
-            // Pages that several processes share count once.
-            false => tree::proportional(*pid).or_else(|| tree::resident(*pid)),
-        });
-        let bytes = bytes.fold(0_u64, u64::saturating_add);
+        let bytes = memory_below(self.starter.pid());
         self.note(phase, "RSS", Unit::Bytes, bytes as f64, true);
         self.marks.push((self.began.elapsed().as_secs_f32(), phase.to_owned()));
     }
 
-    fn processes(&self) -> Vec<u32> {
-        tree::below(self.starter.pid())
-    }
-
     fn processor_time(&self) -> Duration {
-        self.processes().iter().filter_map(|pid| tree::processor_time(*pid)).fold(Duration::ZERO, Duration::saturating_add)
+        tree::below(self.starter.pid())
+            .iter()
+            .filter_map(|pid| tree::processor_time(*pid))
+            .fold(Duration::ZERO, Duration::saturating_add)
     }
 
     fn note(&mut self, phase: &str, what: &str, unit: Unit, value: f64, headline: bool) {
@@ -268,9 +269,9 @@ impl Running<'_, '_> {
         loop {
             let ready = match &driver.server.ready {
                 Ready::Port(port) => ports::takes_connections(*port),
-                Ready::Log(line) => [output, errors].into_iter().any(|file| {
-                    std::fs::read(file).is_ok_and(|text| line.is_match(&String::from_utf8_lossy(&text)))
-                }),
+                Ready::Log(line) => [output, errors]
+                    .into_iter()
+                    .any(|file| std::fs::read(file).is_ok_and(|text| line.is_match(&String::from_utf8_lossy(&text)))),
                 Ready::Command(command) => {
                     let left = until.saturating_duration_since(Instant::now()).max(INTERVAL);
                     self.shell(command, "the readiness command", left)?.is_ok()
@@ -362,7 +363,12 @@ impl Running<'_, '_> {
 
 fn spawn(shell: &mut Command, files: &[PathBuf; 2]) -> std::io::Result<std::process::Child> {
     use std::os::unix::process::CommandExt;
-    shell.stdin(Stdio::null()).stdout(File::create(&files[0])?).stderr(File::create(&files[1])?).process_group(0).spawn()
+    shell
+        .stdin(Stdio::null())
+        .stdout(File::create(&files[0])?)
+        .stderr(File::create(&files[1])?)
+        .process_group(0)
+        .spawn()
 }
 
 /// Ends a server: as it wants to be ended, or by force.
