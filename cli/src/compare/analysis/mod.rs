@@ -8,10 +8,10 @@
 //!
 //! # The verdict
 //! A difference is seen when the interval leaves out 1 and the probability is [`ALARM`] (0.005) at most. The interval alone
-//! is not enough: it raises a false alarm in one figure of ten to twenty, and a comparison has several. Otherwise there is none
-//! as far as one can see, when the interval reaches no further from 1 than five times the precision asked for, and not
-//! further than 5% when that is less; and it is too noisy when it does. Fewer than [`FEWEST`] (6) rounds say nothing
-//! unless all are equal. With 6 to 8 a difference cannot be that improbable: they can say only that there is no large one.
+//! is not enough: it raises a false alarm in one figure of twenty or so, and a comparison has several. Otherwise there
+//! is none as far as one can see, when the interval reaches no further from 1 than five times the precision asked for, or
+//! than 5% when that is more; and it is too noisy when it does. Fewer than [`FEWEST`] (6) rounds say nothing unless all
+//! are equal. With 6 to 8 a difference cannot be that improbable: they can say only that there is no large one.
 //!
 //! Simulated (`simulation.rs`: 1000 comparisons each) with the order of runs that is really used. The noise of a run has
 //! the deviation that is given; drift is a state of the machine with a deviation of 10%, nine tenths of which last to the

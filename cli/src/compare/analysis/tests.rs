@@ -35,6 +35,7 @@ fn a_verdict_needs_a_difference_that_chance_does_not_make() {
     assert_eq!(of(&around(2.0, 0.01, 8)).verdict, Verdict::TooFew);
     assert_eq!(of(&around(1.02, 0.001, 8)).verdict, Verdict::TooFew);
     assert_eq!(of(&around(1.0, 0.02, 8)).verdict, Verdict::NoDifference);
+    assert_eq!(of(&around(1.0, 0.3, 8)).verdict, Verdict::TooFew);
     assert_eq!(of(&around(1.0, 0.02, 5)).verdict, Verdict::TooFew);
     assert_eq!(of(&[1.0]).verdict, Verdict::NoDifference);
 }
