@@ -1,3 +1,4 @@
 //! `jeshim compare`.
 
 mod allocators;
+mod proof;
