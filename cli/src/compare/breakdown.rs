@@ -91,15 +91,16 @@ pub fn of_statistics(statistics: &Value) -> Option<Memory> {
     Some(totals.memory(merged("small/nrequests")?.saturating_add(merged("large/nrequests")?)))
 }
 
-/// jemalloc's statistics in JSON in what a program and its children have printed: the last that are whole, since a
-/// parent ends after the children that it waits for.
-pub fn printed(output: &[u8]) -> Option<Value> {
-    memchr::memmem::rfind_iter(output, b"\"jemalloc\"").find_map(|at| {
+/// From jemalloc's statistics in JSON in what a program and its children have printed. They do not say whose they are:
+/// those with the most allocations are taken for those of the program that was meant.
+pub fn printed(output: &[u8]) -> Option<Memory> {
+    let found = memchr::memmem::find_iter(output, b"\"jemalloc\"").filter_map(|at| {
         let before = output.get(..at)?.trim_ascii_end();
         let start = before.strip_suffix(b"{")?.len();
         let mut documents = serde_json::Deserializer::from_slice(output.get(start..)?).into_iter::<Value>();
-        documents.next()?.ok()
-    })
+        of_statistics(&documents.next()?.ok()?)
+    });
+    found.max_by_key(|memory| memory.allocations)
 }
 
 /// The same with what was asked for: the share of the usable bytes that `other`, from a run with [`REQUESTED_CONF`], has.
@@ -192,19 +193,19 @@ mod tests {
 
     #[test]
     fn statistics_are_found_among_what_a_program_prints() {
-        let version = |output: &str| {
-            printed(output.as_bytes())?.pointer("/jemalloc/version").and_then(Value::as_str).map(str::to_owned)
-        };
-        let older = "{\n\t\"jemalloc\": {\n\t\t\"version\": \"4\"}}";
+        let allocations = |output: &str| printed(output.as_bytes()).map(|memory| memory.allocations);
+        let older = STATISTICS.replace("{\"jemalloc\":", "{\n\t\"jemalloc\": ").replace("100001", "7");
         for (output, expected) in [
-            (format!("warning: {{ \"jemalloc\"\n{STATISTICS}bye\n"), Some("5.3.0")),
-            (format!("{STATISTICS}\n{older}\n"), Some("4")),
-            (format!("{older}{}", STATISTICS.get(..100).unwrap()), Some("4")),
+            (format!("warning: {{ \"jemalloc\"\n{STATISTICS}bye\n"), Some(100_004)),
+            (format!("{STATISTICS}\n{older}\n"), Some(100_004)),
+            (format!("{older}{STATISTICS}\n"), Some(100_004)),
+            (format!("{older}{}", STATISTICS.get(..100).unwrap()), Some(10)),
             ("{\"jemalloc\": ".to_owned(), None),
+            ("{\"jemalloc\": 1}".to_owned(), None),
             ("\"jemalloc\"".to_owned(), None),
             (String::new(), None),
         ] {
-            assert_eq!(version(&output).as_deref(), expected, "{output}");
+            assert_eq!(allocations(&output), expected, "{output}");
         }
     }
 

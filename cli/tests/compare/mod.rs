@@ -4,6 +4,7 @@ mod allocators;
 mod memory_over_time;
 mod mishaps;
 mod one_run;
+mod proof;
 mod servers;
 mod trust;
 

@@ -21,6 +21,7 @@ mod tests;
 mod trial;
 
 pub use list::{Entry, list, show_list};
+pub(super) use trial::refusal;
 
 use crate::library::Library;
 use crate::options;

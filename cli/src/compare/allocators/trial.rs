@@ -64,7 +64,7 @@ pub(super) fn loads(allocator: &Allocator) -> anyhow::Result<()> {
 }
 
 /// What the dynamic linker says when it goes on without the library.
-pub(super) fn refusal(said: &str, library: &Path) -> Option<String> {
+pub(in crate::compare) fn refusal(said: &str, library: &Path) -> Option<String> {
     // "ERROR: ld.so: object '/a.so' from LD_PRELOAD cannot be preloaded (wrong ELF class: ELFCLASS32): ignored."
     let library = library.to_string_lossy();
     let line = said.lines().find(|line| line.contains("cannot be preloaded") && line.contains(&*library))?;
