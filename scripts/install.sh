@@ -21,7 +21,7 @@ usage: scripts/install.sh [--prefix FOLDER] [--remove]
 
 Builds what is not built yet, and installs below FOLDER (/usr/local; a package's staging folder works as well):
   bin/jeshim
-  lib/jeshim/libjeshim.so
+  lib/jeshim/libjeshim.so, and beside it the workloads of jeshim compare: json-rpc, kv-churn, io-threads, block-build, table-bench
   share/man/man1/jeshim*.1
   share/bash-completion/completions/jeshim, share/zsh/site-functions/_jeshim, share/fish/vendor_completions.d/jeshim.fish
 --remove takes these files away again.
@@ -32,6 +32,7 @@ TEXT
     esac
 done
 
+workloads=(json-rpc kv-churn io-threads block-build table-bench)
 pages=$prefix/share/man/man1
 bash=$prefix/share/bash-completion/completions/jeshim
 zsh=$prefix/share/zsh/site-functions/_jeshim
@@ -39,6 +40,7 @@ fish=$prefix/share/fish/vendor_completions.d/jeshim.fish
 
 if [[ -n $remove ]]; then
     rm -f -- "$prefix/bin/jeshim" "$prefix/lib/jeshim/libjeshim.so" "$pages"/jeshim.1 "$pages"/jeshim-*.1 "$bash" "$zsh" "$fish"
+    rm -f -- "${workloads[@]/#/$prefix/lib/jeshim/}"
     if [[ -d $prefix/lib/jeshim ]]; then rmdir --ignore-fail-on-non-empty -- "$prefix/lib/jeshim"; fi
     echo "removed from $prefix"
     exit 0
@@ -49,6 +51,13 @@ if [[ ! -x $built/jeshim || ! -e $built/libjeshim.so ]]; then
     command -v cargo >/dev/null || fail "no cargo to build it with; remedy: install Rust from https://rustup.rs"
     cargo build --locked --release -p jeshim -p jeshim-cli || fail "it could not be built, see above"
 fi
+for workload in "${workloads[@]}"; do
+    [[ ! -e $built/$workload ]] || continue
+    command -v cargo >/dev/null || fail "no cargo to build the workloads with; remedy: install Rust from https://rustup.rs"
+    # Apart from the library, which features of their dependencies must not reach.
+    cargo build --locked --release -p jeshim-workloads || fail "the workloads could not be built, see above"
+    break
+done
 
 # put MODE FROM TO
 put() {
@@ -63,6 +72,7 @@ for shell in bash zsh fish; do "$built/jeshim" completions "$shell" >"$folder/$s
 
 put 755 "$built/jeshim" "$prefix/bin/jeshim"
 put 755 "$built/libjeshim.so" "$prefix/lib/jeshim/libjeshim.so"
+for workload in "${workloads[@]}"; do put 755 "$built/$workload" "$prefix/lib/jeshim/$workload"; done
 for page in "$folder"/man/*.1; do put 644 "$page" "$pages/${page##*/}"; done
 put 644 "$folder/bash" "$bash"
 put 644 "$folder/zsh" "$zsh"

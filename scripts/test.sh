@@ -28,6 +28,10 @@ packages=(
     busybox-static musl-tools # programs that a preload cannot reach
     faketime fakeroot fakechroot eatmydata proxychains4 torsocks libnss-wrapper libsocket-wrapper # other preloaded libraries
     valgrind # instruction counts
+    dpkg-dev # a redis-server with libc's malloc, from the source package
+    qemu-system-common # qemu-storage-daemon
+    libjemalloc2 libmimalloc2.0 libtcmalloc-minimal4 libtbbmalloc2 # allocators to compare
+    time hyperfine # whose figures those of `jeshim compare` have to agree with
     dash python3-yaml # readers of what `jeshim env` writes
 )
 # More readers, of completions too, and the corpus of cli/tests/corpus: whatever of it this system has.
@@ -63,7 +67,7 @@ cargo fmt --all --check
 
 step "Lints"
 cargo clippy --locked --release --workspace --all-targets -- -D warnings
-shellcheck scripts/*.sh
+shellcheck scripts/*.sh scenarios/*/*.sh
 
 step "macOS, as far as this machine can"
 status=0

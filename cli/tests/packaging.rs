@@ -30,6 +30,9 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
+/// What is installed beside the library for `jeshim compare`.
+const WORKLOADS: [&str; 5] = ["json-rpc", "kv-churn", "io-threads", "block-build", "table-bench"];
+
 #[test]
 fn what_is_installed_works_and_can_be_removed() {
     let prefix = scratch("install").join("a prefix");
@@ -38,6 +41,9 @@ fn what_is_installed_works_and_can_be_removed() {
     fs::create_dir(target.join("release")).expect("a folder");
     fs::copy(env!("CARGO_BIN_EXE_jeshim"), target.join("release/jeshim")).expect("a copy");
     fs::copy(crate::harness::library(), target.join("release/libjeshim.so")).expect("a copy");
+    for workload in WORKLOADS {
+        fs::write(target.join("release").join(workload), "#!/bin/sh\n").expect("a file");
+    }
     let install = |more: &[&str]| {
         succeed(plain(script()).arg("--prefix").arg(&prefix).args(more).env("CARGO_TARGET_DIR", &target))
     };
@@ -58,6 +64,11 @@ fn what_is_installed_works_and_can_be_removed() {
 
     let installed = files(&prefix);
     assert!(installed.iter().any(|file| file.ends_with("share/man/man1/jeshim-check.1")), "{installed:?}");
+    for workload in WORKLOADS {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = fs::metadata(prefix.join("lib/jeshim").join(workload)).expect(workload).permissions().mode();
+        assert_eq!(mode & 0o777, 0o755, "{workload}");
+    }
     install(&["--remove"]);
     assert_eq!(files(&prefix), Vec::<PathBuf>::new());
     let nowhere = plain(script()).args(["--prefix", "/proc/no"]).env("CARGO_TARGET_DIR", &target).output().expect("it");
@@ -88,8 +99,9 @@ fn shells_take_the_completions() {
 fn manual_pages_are_ones() {
     let folder = scratch("man").join("man1");
     succeed(jeshim().arg("man").arg(&folder));
-    let names: Vec<String> =
-        ["", "-check", "-completions", "-doctor", "-env", "-man", "-run"].map(|name| format!("jeshim{name}.1")).into();
+    let names: Vec<String> = ["", "-check", "-compare", "-completions", "-doctor", "-env", "-man", "-run"]
+        .map(|name| format!("jeshim{name}.1"))
+        .into();
     assert_eq!(files(&folder).len(), names.len());
     for name in &names {
         let text = fs::read_to_string(folder.join(name)).expect("a page");

@@ -1,6 +1,6 @@
 //! The form of the output: a line a figure, `name: value unit`, so that a regular expression can pick any of them.
 
-use crate::memory;
+use crate::{Memory, memory};
 use std::fmt::Display;
 
 /// Prints one figure.
@@ -16,15 +16,19 @@ pub fn figure_f64(name: &str, value: f64, unit: &str) {
 /// Prints the resident set at a named point, and what it is over `live` bytes where the program knows how much it holds.
 ///
 /// Where there is no such figure, standard error says why and the program goes on: its times and checksum still count.
-pub fn memory_figure(name: &str, live: Option<u64>) {
+pub fn memory_figure(name: &str, live: Option<u64>) -> Option<Memory> {
     match memory() {
         Ok(memory) => {
             figure(name, memory.resident, "bytes");
             if let Some(live) = live.filter(|&live| live > 0) {
                 figure_f64(&format!("{name}_per_live"), memory.resident as f64 / live as f64, "ratio");
             }
+            Some(memory)
         }
-        Err(why) => eprintln!("{name}: {why}"),
+        Err(why) => {
+            eprintln!("{name}: {why}");
+            None
+        }
     }
 }
 
