@@ -3,6 +3,7 @@
 mod check;
 mod check_hidden;
 mod check_program;
+mod compare;
 mod corpus;
 mod doctor;
 mod doctor_elsewhere;

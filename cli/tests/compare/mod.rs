@@ -1,0 +1,3 @@
+//! `jeshim compare`.
+
+mod report;
