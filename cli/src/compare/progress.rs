@@ -118,8 +118,7 @@ mod tests {
         bar.set_draw_target(ProgressDrawTarget::term_like(Box::new(terminal.clone())));
         let progress = Progress::on(bar);
         act(&progress);
-        let text = terminal.0.lock().expect("no panic").clone();
-        text
+        terminal.0.lock().expect("no panic").clone()
     }
 
     #[test]

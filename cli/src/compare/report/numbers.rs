@@ -109,7 +109,9 @@ pub(super) fn change(ratio: &Ratio, figure: &Figure) -> String {
     let half = (high - low).abs() * 50.0;
     let digits = match half {
         half if !half.is_finite() || ratio.rounds < 2 => 1,
-        half if half > 0.0 => power_of_ten(half).saturating_neg().clamp(0, 2),
+        // As many as the words of a verdict have; more where they say something.
+        half if half >= 10.0 => 0,
+        half if half >= 0.1 => 1,
         _ => 2,
     };
     signed(better, digits)
@@ -214,7 +216,7 @@ mod tests {
         for (unit, value, spread, text) in [
             (Unit::Seconds, 2.5, Some(0.011), "2.500 s"),
             (Unit::Seconds, 0.0423, Some(0.000_31), "42.30 ms"),
-            (Unit::Seconds, 0.000_012, None, "12.00 µs"),
+            (Unit::Seconds, 0.000_012_5, None, "12.50 µs"),
             (Unit::Seconds, 0.0, None, "0 s"),
             (Unit::Bytes, 116_960_460.0, None, "111.54 MiB"),
             (Unit::Bytes, 116_960_460.0, Some(1_200_000.0), "111.5 MiB"),
@@ -240,6 +242,7 @@ mod tests {
         };
         assert_eq!(change(&ratio(9, 0.9518, (0.9515, 0.9521)), &figure(false)), "+4.82%");
         assert_eq!(change(&ratio(9, 1.1552, (1.154, 1.158)), &figure(false)), "-15.5%");
+        assert_eq!(change(&ratio(9, 1.0049, (0.99, 1.02)), &figure(true)), "+0.5%");
         assert_eq!(change(&ratio(9, 1.42, (1.2, 1.6)), &figure(true)), "+42%");
         assert_eq!(change(&ratio(1, 1.4208, (1.4208, 1.4208)), &figure(true)), "+42.1%");
         assert_eq!(change(&ratio(9, 0.999_99, (0.9, 1.1)), &figure(true)), "0%");

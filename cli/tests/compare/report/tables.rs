@@ -2,7 +2,7 @@
 
 use super::fixture::{analysed, server, sweep, two};
 use jeshim_cli::compare::report;
-use jeshim_cli::compare::results::{Comparison, Served};
+use jeshim_cli::compare::results::{Comparison, Figure, Served, Unit};
 
 fn plain(comparison: &Comparison, all: bool) -> String {
     let text = report::text(comparison, &analysed(comparison), all);
@@ -93,6 +93,24 @@ fn the_text_says_who_served_what_was_found_and_how_it_was_measured() {
     comparison.proofs[2].by = Some("libc.so.6".to_owned());
     let text = plain(&comparison, false);
     assert!(text.contains("not compared: it did not serve; served by libc.so.6"), "{text}");
+}
+
+#[test]
+fn many_figures_of_the_program_are_counted_in_the_verdict() {
+    let mut comparison = sweep();
+    comparison.points.truncate(1);
+    comparison.runs.retain(|run| run.point == 0);
+    for (number, change) in [0.8, 0.9, 0.7, 1.2, 1.0, 1.0].into_iter().enumerate() {
+        let id = format!("metric/line{number}");
+        let figure = comparison.figures[1].clone();
+        comparison.figures.push(Figure { id: id.clone(), name: id.clone(), unit: Unit::Plain, ..figure });
+        for run in &mut comparison.runs {
+            run.figures.insert(id.clone(), 100.0 * if run.participant == 1 { change } else { 1.0 });
+        }
+    }
+    let text = plain(&comparison, false);
+    // With iops, which is better.
+    assert!(text.contains("7 figures of the program: 4 better, 1 worse, 2 without a difference"), "{text}");
 }
 
 #[test]

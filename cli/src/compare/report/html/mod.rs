@@ -34,9 +34,6 @@ pub fn html(comparison: &Comparison, analysis: &Analysis) -> anyhow::Result<Stri
         whole => Serde(&whole),
         plots => Serde(&plots),
         baseline => names.get(comparison.baseline),
-        rounds => comparison.runs.iter().map(|run| run.round.saturating_add(1)).max().unwrap_or(0),
-        precision => comparison.precision * 100.0,
-        server => comparison.server,
         version => crate::terminal::printable(&comparison.jeshim),
     });
     page.context("the page")

@@ -6,13 +6,14 @@
 //! | `labels` | names beside lines, without one on the other |
 //! | `ratios` | rounds against the baseline |
 //! | `over_time` | memory over time |
-//! | `sweep` | a figure over a parameter |
+//! | `sweep`, `places` | a figure over a parameter; where its values are |
 //! | `parts` | where the memory went |
 
 mod canvas;
 mod labels;
 mod over_time;
 mod parts;
+mod places;
 mod ratios;
 mod sweep;
 
