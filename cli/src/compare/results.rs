@@ -20,6 +20,8 @@ pub struct Comparison {
     pub name: Option<String>,
     /// What the scenario is about.
     pub description: Option<String>,
+    /// What was typed behind `jeshim`, so that it can be done again; empty: not known.
+    pub asked: Vec<String>,
     /// When it began, in seconds since 1970.
     pub started: u64,
     /// How long it took, in seconds.

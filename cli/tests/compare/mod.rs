@@ -5,6 +5,7 @@ mod memory_over_time;
 mod mishaps;
 mod one_run;
 mod proof;
+mod report;
 mod scenarios;
 mod servers;
 mod trust;
