@@ -1,6 +1,6 @@
 //! What can be typed. Everything else is in the module of the command's name.
 
-mod compare;
+pub mod compare;
 
 pub use compare::Compare;
 

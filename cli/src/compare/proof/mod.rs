@@ -45,6 +45,14 @@ pub struct Watching {
     variables: Vec<(OsString, OsString)>,
 }
 
+/// The participant's options, and these.
+fn conf_with(allocator: &Allocator, more: &str) -> OsString {
+    let own = allocator.variables.iter().find(|(name, _)| name == "MALLOC_CONF");
+    let parts = own.map(|(_, value)| value.as_os_str()).into_iter().chain([OsStr::new(more)]);
+    let parts: Vec<&OsStr> = parts.filter(|part| !part.is_empty()).collect();
+    parts.join(OsStr::new(","))
+}
+
 /// Whether an allocator serves a command. What [`Proof`] says, without the participant and the point.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Judgement {
@@ -82,12 +90,23 @@ impl Watching {
             variables.push(("LD_DEBUG_OUTPUT".into(), folder.path().join(OUTPUT).into_os_string()));
         }
         if let Kind::Jemalloc(_) = allocator.kind {
-            let own = allocator.variables.iter().find(|(name, _)| name == "MALLOC_CONF");
-            let parts = own.map(|(_, value)| value.as_os_str()).into_iter().chain([OsStr::new(STATISTICS)]);
-            let parts: Vec<&OsStr> = parts.filter(|part| !part.is_empty()).collect();
-            variables.push(("MALLOC_CONF".into(), parts.join(OsStr::new(","))));
+            variables.push(("MALLOC_CONF".into(), conf_with(allocator, STATISTICS)));
         }
         Ok(Watching { folder, variables })
+    }
+
+    /// Prepares to watch a run that is made to learn how many bytes were asked for: of its judgement only the memory is
+    /// of use. `None` for an allocator that cannot tell.
+    ///
+    /// # Errors
+    /// As [`Watching::begin`].
+    pub fn for_requested(allocator: &Allocator) -> anyhow::Result<Option<Watching>> {
+        if !matches!(allocator.kind, Kind::Jeshim(_)) {
+            return Ok(None);
+        }
+        let mut watching = Watching::begin(allocator)?;
+        watching.variables.push(("MALLOC_CONF".into(), conf_with(allocator, breakdown::REQUESTED_CONF)));
+        Ok(Some(watching))
     }
 
     /// To be set for the run, after the allocator's own.
