@@ -22,6 +22,9 @@ const AXIS: f64 = 44.0;
 /// More rows than this are no picture any more.
 const MOST: usize = 24;
 
+/// More dots than this in a row make a page large, and show nothing more.
+const DOTS: usize = 400;
+
 struct Row<'a> {
     name: String,
     participant: usize,
@@ -74,6 +77,9 @@ fn plot(index: usize, title: &str, rows: &[Row], baseline: &str) -> anyhow::Resu
         .to_owned();
     if rows.len() > MOST {
         caption.push_str(&format!(" The first {MOST} of {} are drawn; all are in the tables.", rows.len()));
+    }
+    if rows.iter().any(|row| row.ratio.ratios.len() > DOTS) {
+        caption.push_str(&format!(" Of more than {DOTS} rounds, some are left out at even distances."));
     }
     let rows = rows.get(..MOST).unwrap_or(rows);
     let (range, cut) = range(rows);
@@ -170,7 +176,8 @@ fn show(area: &Area, scale: &Axis, top: f64, row: &Row) -> anyhow::Result<()> {
     write(area, &fitting(&row.name, room), (SIDE, top + 11.0), &style(INK, TEXT, HPos::Left))?;
     write(area, &value, (right, top + 11.0), &style(INK, TEXT, HPos::Right))?;
     let middle = top + 34.0;
-    for (index, ratio) in row.ratio.ratios.iter().enumerate() {
+    let step = row.ratio.ratios.len().div_ceil(DOTS).max(1);
+    for (index, ratio) in row.ratio.ratios.iter().step_by(step).enumerate() {
         // One above the other where there are many of a kind; always in the same way.
         let up = f64::from(u8::try_from(index % 5).unwrap_or(0)) * 4.0 - 8.0;
         let dot = at(scale.x(better_by(*ratio, row.figure)), middle + up);
