@@ -52,16 +52,14 @@ pub fn peak(pid: u32) -> Option<u64> {
 }
 
 /// Time on a processor so far, its own.
+// libc would rather have another crate used, for one structure.
+#[allow(deprecated)]
 pub fn processor_time(pid: u32) -> Option<Duration> {
     let usage = usage(pid)?;
     let ticks = u128::from(usage.ri_user_time).saturating_add(u128::from(usage.ri_system_time));
-    #[allow(deprecated)]
     let mut base = libc::mach_timebase_info { numer: 0, denom: 0 };
     // SAFETY: writes to the variable only.
-    #[allow(deprecated)]
-    unsafe {
-        libc::mach_timebase_info(&mut base)
-    };
+    unsafe { libc::mach_timebase_info(&mut base) };
     let nanoseconds = ticks.saturating_mul(u128::from(base.numer)).checked_div(u128::from(base.denom))?;
     u64::try_from(nanoseconds).ok().map(Duration::from_nanos)
 }

@@ -24,7 +24,6 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// Serves until the other end is closed; then ends all that it started, and itself.
 pub(super) fn serve(socket: UnixStream, sigchld_ignored: bool) -> ! {
     family::adopt_orphans();
-    close_what_is_not_passed_on(socket.as_raw_fd());
     let ballast = Ballast::of_this_process();
     let mut starter = Starter { socket, program: None, group: 0, sigchld_ignored, ballast };
     let told = starter.hear_of_children().and_then(|()| starter.serve());
@@ -198,21 +197,6 @@ impl Starter {
                 return finished;
             }
             std::thread::sleep(PAUSE);
-        }
-    }
-}
-
-/// Closes what is this command's own. Of another starter's socket, a copy here would keep that one alive.
-fn close_what_is_not_passed_on(socket: i32) {
-    let entries = std::fs::read_dir("/dev/fd").into_iter().flatten().flatten();
-    let open = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    for descriptor in open.collect::<Vec<_>>() {
-        // SAFETY: nothing in this process uses these descriptors any more; the one that has listed them is closed.
-        unsafe {
-            let flags = libc::fcntl(descriptor, libc::F_GETFD);
-            if descriptor > 2 && descriptor != socket && flags != -1 && flags & libc::FD_CLOEXEC != 0 {
-                libc::close(descriptor);
-            }
         }
     }
 }
