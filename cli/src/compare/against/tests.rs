@@ -70,9 +70,20 @@ fn participants_points_and_figures_are_found_by_name() {
     assert!(found.warnings.is_empty() && found.changes[1].relative.is_some());
     // Another baseline: the ratios to it say nothing about each other.
     old.baseline = 0;
+    let (mut new, mut old) = (new, old);
+    for result in [&mut new, &mut old] {
+        result.participants.push(Participant { label: "third".into(), ..Participant::default() });
+        let third: Vec<Run> = result.runs.iter().filter(|run| run.participant == 0).cloned().collect();
+        result.runs.extend(third.into_iter().map(|run| Run { participant: 2, ..run }));
+    }
     let found = against(&new, &old);
+    assert_eq!(found.changes.len(), 3);
     assert!(found.changes.iter().all(|change| change.relative.is_none()));
     assert_eq!(found.warnings, ["the baseline is different: system now, mimalloc then"]);
+    for result in [&mut new, &mut old] {
+        result.participants.pop();
+        result.runs.retain(|run| run.participant < 2);
+    }
     old.baseline = 1;
     old.participants[0].label = "jemalloc".into();
     old.figures[0].id = "user".into();

@@ -94,6 +94,7 @@ fn ratios_are_put_in_words() {
         (more, Better, Unit::Count, true, "better by 8.1% (5.0 to 11.2)"),
         ((4.8, 4.9, 5.0), Worse, Unit::Seconds, false, "slower by 390% (380 to 400)"),
         ((0.9993, 0.9996, 0.9999), Better, Unit::Bytes, false, "less memory by 0.04% (0.01 to 0.07)"),
+        ((0.9905, 0.995, 0.9995), Better, Unit::Bytes, false, "less memory by 0.50% (0.05 to 0.95)"),
         ((0.98, 0.995, 1.01), NoDifference, Unit::Seconds, false, "no difference seen (±2.0%)"),
         ((1.0, 1.0, 1.0004), NoDifference, Unit::Seconds, false, "no difference seen (±0.04%)"),
         ((1.0, 1.0, 1.0), NoDifference, Unit::Seconds, false, "no difference"),
