@@ -104,7 +104,7 @@ mod tests {
      7:\tbinding file sh [0] to /l/libm.so [0]: normal symbol `printf' [GLIBC_2.2.5]
      7:\tbinding file sh [0] to /l/libm.so [0]: normal symbol `free'
      7:\tfile=libc.so.6 [0];  generating link map
-     7:\tbinding file a b [1] c [0] to /l/] to x.so [0]: protected symbol `_Znwm'
+     7:\tbinding file a b [1] c [0] to /l/x y.so [0]: protected symbol `_Znwm'
      7:\tbinding file p [0] to p [0]: normal symbol `mallocx'
      7:\tbinding file p [0] to q [0]: normal symbol `mallocx'
      7:\tinitialize program: ./p q
@@ -119,14 +119,21 @@ broken
         assert_eq!(images[0].bindings["sh"].len(), 2);
         assert_eq!(images[1].program.as_deref(), Some("./p q"));
         assert_eq!(owners(&images[1], "p", "mallocx"), ["p", "q"]);
+        assert_eq!(owners(&images[1], "a b [1] c", "_Znwm"), ["/l/x y.so"], "{images:#?}");
+        assert!(!images[1].bindings.contains_key("sh"), "that was the image before");
         assert_eq!(owners(&images[1], "p", "malloc"), Vec::<String>::new());
     }
 
     #[test]
     fn anything_else_gives_nothing() {
-        for text in
-            ["", "\n\n", ":\tbinding file", "1:\tbinding file x [0] to y [0]: odd symbol `malloc'", "\u{0}\u{ff}"]
-        {
+        for text in [
+            "",
+            "\n\n",
+            ":\tbinding file",
+            "1:\tbinding file x [0] to y [0]: odd symbol `malloc'",
+            "1:\ta binding file x [0] to y [0]: normal symbol `malloc'",
+            "\u{0}\u{ff}",
+        ] {
             assert!(read(text.as_bytes()).iter().all(|image| image.bindings.is_empty()), "{text}");
         }
         assert!(read(&b"\xff\xfe: \tbinding file \xff [0] to"[..]).is_empty());
