@@ -59,10 +59,12 @@ impl Scenario {
         self.with.iter().map(|given| given.value.clone()).collect()
     }
 
-    /// An error about who takes part, with its place: that of the one it is about, where the error names it.
+    /// An error about who takes part, with its place: that of the one whose allocator the error names, or of the first.
     pub fn wrong_participant(&self, error: &anyhow::Error) -> anyhow::Error {
         let text = error.to_string();
-        let named = self.with.iter().find(|given| text.contains(&printable(&given.value)));
+        let named = self.with.iter().filter(|given| text.contains(&printable(allocator_of(&given.value))));
+        // Of "jemalloc" and "libjemalloc.so", the longer name is the one that is meant.
+        let named = named.max_by_key(|given| allocator_of(&given.value).len());
         let place = named.or(self.with.first()).and_then(|given| given.place.as_ref());
         wrong(place, text)
     }
@@ -71,6 +73,12 @@ impl Scenario {
     pub(super) fn into_draft(self) -> Draft {
         self.draft
     }
+}
+
+/// NAME in `LABEL=NAME,KEY=VALUE`.
+fn allocator_of(participant: &str) -> &str {
+    let named = participant.split(',').next().unwrap_or_default();
+    named.split_once('=').map_or(named, |(_, allocator)| allocator)
 }
 
 /// A file's text, to say where in it something is.

@@ -177,8 +177,8 @@ fn who_takes_part() {
     assert_eq!(of(&["--scenario", "s.toml"]), ["system", "a=tcmaloc"]);
     assert_eq!(of(&["--scenario", "s.toml", "--with", "jeshim"]), ["jeshim"]);
     let error =
-        scenario.wrong_participant(&anyhow::anyhow!("'a=tcmaloc' is not known; the nearest is tcmalloc")).to_string();
-    assert!(error.starts_with("s.toml:2:19: 'a=tcmaloc' is not known"), "{error}");
+        scenario.wrong_participant(&anyhow::anyhow!("'tcmaloc' is not known; the nearest is tcmalloc")).to_string();
+    assert!(error.starts_with("s.toml:2:19: 'tcmaloc' is not known"), "{error}");
 }
 
 #[test]
