@@ -65,14 +65,14 @@ say "the same command under /usr/bin/time, hyperfine and compare, in turns"
 for ((i = 1; i <= planted; i++)); do
     MILLISECONDS=400 /usr/bin/time -f '%e %U %S %M' -o "$work/time-$i.txt" "$work/planted" >/dev/null
     MILLISECONDS=400 hyperfine -N --style none --warmup 1 --runs 5 --export-json "$work/hyperfine-$i.json" "$work/planted" 2>/dev/null
-    "$built/jeshim" compare --quiet --json="$work/agree-$i.json" --rounds 5 --with a=system,MILLISECONDS=400 -- "$work/planted" >/dev/null
+    "$built/jeshim" compare --quiet --json="$work/agree-$i.json" --rounds 5 --with a=system,MILLISECONDS=400 --with b=system,MILLISECONDS=400 -- "$work/planted" >/dev/null
 done
 
 say "what sampling costs"
 for ((i = 1; i <= planted; i++)); do
     for every in 0 10ms; do
         "$built/jeshim" compare --quiet --json="$work/sample-$every-$i.json" --sample "$every" --rounds 3 \
-            --with a=system,MILLISECONDS=1000 -- "$work/planted" >/dev/null
+            --with a=system,MILLISECONDS=1000 --with b=system,MILLISECONDS=1000 -- "$work/planted" >/dev/null
     done
 done
 

@@ -7,13 +7,13 @@ use super::schedule::Stop;
 use crate::verdict::UNUSABLE;
 
 /// What the measured runs begin with.
-pub struct Prepared {
+pub(super) struct Prepared {
     /// Participants that are not compared, with the point: they failed, or do not serve.
-    pub left_out: Vec<(usize, usize)>,
+    pub(super) left_out: Vec<(usize, usize)>,
 }
 
 /// Why there are no measured runs.
-pub enum End {
+pub(super) enum End {
     /// A signal asked for an end.
     Interrupted,
     /// Exit status; cause and remedy.
@@ -31,7 +31,7 @@ impl From<Refusal> for End {
 }
 
 /// Makes them: for every point and participant.
-pub fn prepare(runner: &mut Runner, comparison: &mut Comparison, progress: &Progress) -> Result<Prepared, End> {
+pub(super) fn prepare(runner: &mut Runner, comparison: &mut Comparison, progress: &Progress) -> Result<Prepared, End> {
     let mut prepared = Prepared { left_out: Vec::new() };
     let participants = comparison.participants.len();
     for point in 0..comparison.points.len() {
@@ -106,6 +106,6 @@ fn finding(proof: &Proof, comparison: &Comparison) -> Option<Finding> {
 }
 
 /// Whether somebody who was to be compared was not.
-pub fn is_incomplete(comparison: &Comparison) -> bool {
+pub(super) fn is_incomplete(comparison: &Comparison) -> bool {
     comparison.findings.iter().any(|finding| matches!(finding.id.as_str(), "failed" | "not_served" | "dropped"))
 }

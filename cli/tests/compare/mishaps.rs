@@ -81,7 +81,7 @@ fn wrong_participants_are_named_before_the_first_run() {
     let marker = scratch("compare").join("ran");
     let marker = marker.to_str().unwrap();
     for (with, expected) in [
-        (&["jeshim", "jeshim"][..], "twice"),
+        (&["jeshim", "jeshim"][..], "give one a label of its own"),
         (&["mimaloc"], "mimalloc"),
         (&["a=/nonexistent/lib.so"], "/nonexistent/lib.so"),
         (&["a=/etc/passwd"], "/etc/passwd"),

@@ -73,7 +73,19 @@ fn memory_and_metrics_are_read_at_each_phase() {
 #[test]
 fn a_server_that_is_never_ready_says_what_it_said() {
     let output = compare()
-        .args(["--with", "system", "--server", "--ready-log", "never", "--ready-timeout", "500ms", "--rounds", "3"])
+        .args([
+            "--with",
+            "a=system",
+            "--with",
+            "b=system",
+            "--server",
+            "--ready-log",
+            "never",
+            "--ready-timeout",
+            "500ms",
+            "--rounds",
+            "3",
+        ])
         .args(["--phase", "x=true", "--", "sh", "-c", "echo cannot find my files >&2; sleep 100"])
         .output()
         .expect("jeshim");
@@ -87,7 +99,19 @@ fn a_server_that_is_never_ready_says_what_it_said() {
 #[test]
 fn a_server_that_ends_before_it_is_ready_says_how() {
     let output = compare()
-        .args(["--with", "system", "--server", "--ready-log", "never", "--rounds", "3", "--phase", "x=true"])
+        .args([
+            "--with",
+            "a=system",
+            "--with",
+            "b=system",
+            "--server",
+            "--ready-log",
+            "never",
+            "--rounds",
+            "3",
+            "--phase",
+            "x=true",
+        ])
         .args(["--", "sh", "-c", "echo bad option >&2; exit 9"])
         .output()
         .expect("jeshim");
@@ -103,7 +127,9 @@ fn a_taken_port_is_named_with_its_owner() {
     let output = compare()
         .args([
             "--with",
-            "system",
+            "a=system",
+            "--with",
+            "b=system",
             "--server",
             "--ready-port",
             &port,
@@ -156,7 +182,9 @@ fn a_phase_that_fails_is_the_runs_failure() {
     let output = compare()
         .args([
             "--with",
-            "system",
+            "a=system",
+            "--with",
+            "b=system",
             "--server",
             "--ready-log",
             "on",

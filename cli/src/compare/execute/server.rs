@@ -118,10 +118,11 @@ impl Driver<'_> {
             figures: Vec::new(),
             marks: Vec::new(),
             metrics: BTreeSet::new(),
+            finished: None,
         };
         let lived = run.live(&output, &errors);
-        let Running { figures, marks, metrics, .. } = run;
-        let stopped = stop(starter, self.server.stop_timeout);
+        let Running { figures, marks, metrics, finished, .. } = run;
+        let stopped = stop(starter, finished, self.server.stop_timeout);
         let sampled = sampler.map_err(Failure::Broken)?.end();
         let lived = lived?;
         let (finished, mut remarks) = stopped.map_err(Failure::Broken)?;
@@ -189,6 +190,8 @@ struct Running<'a, 'd> {
     figures: Vec<(Figure, f64)>,
     metrics: BTreeSet<String>,
     marks: Vec<(f32, String)>,
+    /// It ended by itself.
+    finished: Option<Finished>,
 }
 
 impl Running<'_, '_> {
@@ -304,10 +307,10 @@ impl Running<'_, '_> {
             return Err(Failure::Interrupted);
         }
         let finished = self.starter.wait(Some(patience)).map_err(Failure::Broken)?;
-        Ok(match finished {
-            Some(finished) => Err(format!("the server {} {when}", ended(finished.ended))),
-            None => Ok(()),
-        })
+        let Some(finished) = finished else { return Ok(Ok(())) };
+        let why = format!("the server {} {when}", ended(finished.ended));
+        self.finished = Some(finished);
+        Ok(Err(why))
     }
 
     /// Runs a shell command to its end.
@@ -372,11 +375,19 @@ fn spawn(shell: &mut Command, files: &[PathBuf; 2]) -> std::io::Result<std::proc
 }
 
 /// Ends a server: as it wants to be ended, or by force.
-fn stop(starter: &mut Starter, patience: Duration) -> std::io::Result<(Option<Finished>, Vec<(&'static str, String)>)> {
-    // It may have ended by itself.
-    if let Some(finished) = starter.wait(Some(Duration::ZERO))? {
+fn stop(
+    starter: &mut Starter,
+    finished: Option<Finished>,
+    patience: Duration,
+) -> std::io::Result<(Option<Finished>, Vec<(&'static str, String)>)> {
+    let finished = match finished {
+        Some(finished) => Some(finished),
+        // It may have ended since.
+        None => starter.wait(Some(Duration::ZERO))?,
+    };
+    if finished.is_some() {
         starter.end_all()?;
-        return Ok((Some(finished), Vec::new()));
+        return Ok((finished, Vec::new()));
     }
     let _ = starter.signal(launch::TERM);
     let finished = starter.wait(Some(patience))?;
