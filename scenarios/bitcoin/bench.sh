@@ -1,6 +1,6 @@
 #!/bin/sh
-# bench.sh STAND_IN MILLISECONDS: a Bitcoin node's benchmark program where the variable BENCH_BITCOIN names one (22.0 or
-# later), and the stand-in otherwise. It takes this process's place.
+# bench.sh STAND_IN MILLISECONDS: a Bitcoin node's benchmark program where the variable BENCH_BITCOIN names one (of those
+# that have -min-time), and the stand-in otherwise. It takes this process's place.
 set -eu
 if [ -n "${BENCH_BITCOIN:-}" ]; then
     benchmarks='AssembleBlock|BlockAssemblerAddPackageTxns|BlockToJsonVerboseWrite|BlockToJsonVerbosity[123]'
