@@ -109,29 +109,46 @@ pub struct ServerArguments {
     #[arg(long)]
     pub server: bool,
     /// It is ready when this TCP port of 127.0.0.1 takes connections; the port must be free before
-    #[arg(long, value_name = "PORT", requires = "server")]
+    #[arg(long, value_name = "PORT")]
     pub ready_port: Option<u16>,
     /// It is ready when it has printed a line that this regular expression matches
-    #[arg(long, value_name = "REGEX", requires = "server")]
+    #[arg(long, value_name = "REGEX")]
     pub ready_log: Option<String>,
     /// It is ready when this shell command succeeds
-    #[arg(long, value_name = "CMD", requires = "server")]
+    #[arg(long, value_name = "CMD")]
     pub ready_cmd: Option<String>,
     /// A shell command that is run against it, without the allocator; memory and metrics are read after each
-    #[arg(long = "phase", value_name = "NAME=CMD", requires = "server")]
+    #[arg(long = "phase", value_name = "NAME=CMD")]
     pub phases: Vec<String>,
     /// A shell command whose output the metrics are read from after each phase, besides the phase's own
-    #[arg(long, value_name = "CMD", requires = "server")]
+    #[arg(long, value_name = "CMD")]
     pub probe: Option<String>,
     /// Let it rest that long after the last phase, and read once more
-    #[arg(long, value_name = "TIME", value_parser = duration, requires = "server")]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
     pub settle: Option<Duration>,
     /// How long it may take to become ready [default: 30s]
-    #[arg(long, value_name = "TIME", value_parser = duration, requires = "server")]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
     pub ready_timeout: Option<Duration>,
     /// How long it may take to end on SIGTERM, before SIGKILL [default: 10s]
-    #[arg(long, value_name = "TIME", value_parser = duration, requires = "server")]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
     pub stop_timeout: Option<Duration>,
+}
+
+impl ServerArguments {
+    /// The first of the options that need a server, as it is typed.
+    pub fn first_given(&self) -> Option<&'static str> {
+        let given = [
+            ("--ready-port", self.ready_port.is_some()),
+            ("--ready-log", self.ready_log.is_some()),
+            ("--ready-cmd", self.ready_cmd.is_some()),
+            ("--phase", !self.phases.is_empty()),
+            ("--probe", self.probe.is_some()),
+            ("--settle", self.settle.is_some()),
+            ("--ready-timeout", self.ready_timeout.is_some()),
+            ("--stop-timeout", self.stop_timeout.is_some()),
+        ];
+        given.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
+    }
 }
 
 /// Where the result goes.

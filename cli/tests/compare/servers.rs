@@ -200,3 +200,16 @@ fn a_phase_that_fails_is_the_runs_failure() {
     assert_eq!(output.status.code(), Some(125), "{said}");
     assert!(said.contains("the phase 'load' failed") && said.contains("no such table"), "{said}");
 }
+
+#[test]
+fn what_is_for_servers_only_asks_for_one() {
+    for (arguments, expected) in [
+        (&["--phase", "x=true"][..], "--phase is for a server"),
+        (&["--server", "--phase", "x=true"], "--ready-port"),
+        (&["--server", "--ready-log", "x", "--phase", "settled=true"], "another name"),
+    ] {
+        let output = compare().args(arguments).args(["--", "sleep", "1"]).output().expect("jeshim");
+        let said = stderr(&output);
+        assert!(output.status.code() == Some(125) && said.contains(expected), "{arguments:?}: {said}");
+    }
+}

@@ -5,7 +5,8 @@ use super::{Ratio, Verdict};
 use crate::compare::results::{Figure, Unit};
 
 impl Ratio {
-    /// "faster by 8.1% (5.0 to 11.2)", "no difference seen (±2.0%)", "too noisy to tell (-12% to +9%): …". In the last one
+    /// "faster by 8.1% (5.0 to 11.2)", "no difference seen (±2.0%)", "perhaps slower by 3.1% (0.4 to 5.2): …", "too noisy to
+    /// tell (-12% to +9%): …". In the last one
     /// plus is for the better, as in [`Ratio::change`].
     pub fn words(&self, figure: &Figure) -> String {
         match self.verdict {
@@ -17,6 +18,10 @@ impl Ratio {
                 } else {
                     format!("no difference seen (±{})", percent(reach))
                 }
+            }
+            // The interval leaves no difference out, the test does not: it has to be right more often.
+            Verdict::TooNoisy if self.interval.0 > 1.0 || self.interval.1 < 1.0 => {
+                format!("perhaps {}: more --rounds would tell", self.difference(figure))
             }
             Verdict::TooNoisy => {
                 let (from, to) = self.change_interval(figure);
@@ -48,7 +53,7 @@ impl Ratio {
             (Unit::Bytes, false, false) => "more memory",
             (Unit::Count, false, true) => "lower",
             (Unit::Count, false, false) => "higher",
-            _ if self.verdict == Verdict::Better => "better",
+            _ if less != figure.higher_is_better => "better",
             _ => "worse",
         };
         let share = |ratio: f64| 100.0 * if less { 1.0 - ratio } else { ratio - 1.0 };

@@ -95,7 +95,10 @@ fn lay_effort(arguments: &Compare, draft: &mut Draft) {
 
 fn lay_server(arguments: &Compare, draft: &mut Draft) -> anyhow::Result<()> {
     let typed = &arguments.server;
-    if !typed.server {
+    if !typed.server && draft.server.is_none() {
+        if let Some(option) = typed.first_given() {
+            bail!("{option} is for a server; add --server, or leave it out");
+        }
         return Ok(());
     }
     let server = &mut draft.server.get_or_insert_with(|| Given::typed(ServerDraft::default())).value;

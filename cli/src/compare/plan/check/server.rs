@@ -6,6 +6,9 @@ use crate::compare::plan::{Phase, Ready, Server, fill};
 use crate::terminal::printable;
 use std::time::Duration;
 
+/// Moments at which memory is read besides the phases.
+const RESERVED: [&str; 2] = ["ready", "settled"];
+
 impl ServerDraft {
     /// Everything in it that may have parameters.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
@@ -40,6 +43,11 @@ pub(super) fn checked_server(given: &Given<ServerDraft>, constants: &[(String, S
         let Phase { name, command } = &phase.value;
         if name.trim().is_empty() || name.chars().any(char::is_control) {
             return Err(phase.wrong("a phase has no name, or control characters in it; give it a name"));
+        }
+        if RESERVED.contains(&name.as_str()) {
+            return Err(
+                phase.wrong(format_args!("'{name}' is what jeshim itself calls a moment; give the phase another name"))
+            );
         }
         if phases.iter().any(|known| known.name == *name) {
             return Err(phase
