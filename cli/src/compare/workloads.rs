@@ -12,8 +12,10 @@ pub const NAMES: [&str; 4] = ["json-rpc", "kv-churn", "io-threads", "block-build
 /// Another one that is beside them, for the scenario `bitcoin`.
 const STAND_IN: &str = "table-bench";
 
-/// A figure a line: `rss_loaded: 123456 bytes`, `block_write: 83.120 ns/op`. A checksum is no figure.
-const FIGURES: &str = r"^(?<name>[a-z][\w.-]*): (?<value>[-+\d.]+ \S+)$";
+/// A figure a line: `block_write: 83.120 ns/op`. Counts and the checksum are the same under every allocator.
+const TIMES: &str = r"^(?<name>[a-z][\w.-]*): (?<value>[\d.]+ (?:ms|ns/op|requests/s))$";
+/// `rss_loaded: 123456 bytes`.
+const MEMORY: &str = r"^(?<name>rss[\w.-]*): (?<value>\d+ bytes)$";
 /// Those of which more is better.
 const HIGHER: [&str; 1] = ["iops"];
 
@@ -33,7 +35,9 @@ pub fn find() -> anyhow::Result<Vec<CommandLine>> {
 /// None in practice: the pattern is fixed, and tested.
 pub fn metrics() -> anyhow::Result<Metrics> {
     let mut metrics = Metrics::default();
-    metrics.add_pattern("figures", FIGURES).map_err(anyhow::Error::msg)?;
+    for (name, pattern) in [("times", TIMES), ("memory", MEMORY)] {
+        metrics.add_pattern(name, pattern).map_err(anyhow::Error::msg)?;
+    }
     for name in HIGHER {
         metrics.more_is_better(name).map_err(anyhow::Error::msg)?;
     }
