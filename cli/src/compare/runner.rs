@@ -3,6 +3,7 @@
 use super::breakdown;
 use super::execute::program::{self, Failure, Order};
 use super::execute::server::{self, Driver};
+use super::execute::words;
 use super::plan::Plan;
 use super::progress::Progress;
 use super::proof::Watching;
@@ -251,10 +252,10 @@ impl<'a> Runner<'a> {
             run.failure =
                 Some(format!("it took longer than {:?}, and was ended; give it longer with --timeout", effort.timeout));
         } else if ended != Ended::Exited(0) && !effort.ignore_failure {
-            let said = server::last_line(&observed.errors).map(|line| format!(": {line}")).unwrap_or_default();
-            run.failure = Some(format!("it {}{said}", server::ended(ended)));
-        } else if observed.loaded == Some(false) {
-            run.failure = Some("the library was not mapped while it ran".to_owned());
+            let said = words::last_line(&observed.errors).map(|line| format!(": {line}")).unwrap_or_default();
+            run.failure = Some(format!("it {}{said}", words::ended(ended)));
+        } else {
+            run.failure = not_mapped(observed.loaded);
         }
         let readings = self.plan.metrics.read(&observed.output, &observed.errors);
         for reading in readings {
@@ -295,7 +296,8 @@ impl Executor for Runner<'_> {
 
 /// A server's run, whose figures are known only now.
 fn of_server(observed: server::Observed, figures: &mut Vec<Figure>) -> Seen {
-    let mut run = Run { failure: observed.failure, memory: observed.memory, marks: observed.marks, ..Run::default() };
+    let failure = observed.failure.or_else(|| not_mapped(observed.loaded));
+    let mut run = Run { failure, memory: observed.memory, marks: observed.marks, ..Run::default() };
     for (figure, value) in observed.figures {
         run.figures.insert(figure.id.clone(), value);
         register(figures, figure);
@@ -317,6 +319,11 @@ fn of_server(observed: server::Observed, figures: &mut Vec<Figure>) -> Seen {
         }
     }
     Seen { run, ended, pid, errors: observed.errors }
+}
+
+/// A run in which the allocator was looked for and was not there is not the allocator's.
+fn not_mapped(loaded: Option<bool>) -> Option<String> {
+    (loaded == Some(false)).then(|| "its library was not mapped while it ran".to_owned())
 }
 
 /// Notes what a reader has to know, once.

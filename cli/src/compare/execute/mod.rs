@@ -4,3 +4,4 @@
 pub mod program;
 pub mod sampler;
 pub mod server;
+pub mod words;
