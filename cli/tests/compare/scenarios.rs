@@ -1,69 +1,111 @@
-//! The scenarios that come with jeshim, at small size: their programs start, their loads do what the pages say, and every
-//! figure is found in what is printed. Here the real programs are driven step by step; nothing is compared.
+//! The scenarios that come with jeshim, at small size, with the real programs.
 
-use clap::Parser;
-use jeshim_cli::arguments::{Arguments, Command as Typed};
-use jeshim_cli::compare::allocators::{Allocator, Kind};
-use jeshim_cli::compare::plan::{self, Plan, Ready, fill};
-use jeshim_cli::compare::results::Point;
-use jeshim_cli::compare::scenario::Scenario;
-use std::collections::BTreeMap;
+use super::{cell, compare, read};
+use crate::harness::{scratch, stderr};
+use serde_json::Value;
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Once;
 use std::time::{Duration, Instant};
-
-type Figures = BTreeMap<String, f64>;
 
 fn root() -> PathBuf {
     std::path::absolute(Path::new(env!("CARGO_MANIFEST_DIR")).join("..")).expect("a folder")
 }
 
-/// The plan of a scenario, with further words on the command line.
-fn plan(name: &str, words: &[&str]) -> Plan {
-    let file = root().join(format!("scenarios/{name}/{name}.toml"));
-    let scenario = Scenario::read(&file).unwrap_or_else(|error| panic!("{error}"));
-    let words = [&["jeshim", "compare"], words].concat();
-    let Typed::Compare(arguments) = Arguments::try_parse_from(words).expect("arguments").command else {
-        panic!("another command")
-    };
-    let participants = ["a", "b"].map(|label| Allocator {
-        label: label.to_owned(),
-        kind: Kind::System,
-        name: "system".to_owned(),
-        version: None,
-        variables: Vec::new(),
-    });
-    plan::plan(&arguments, Some(scenario), participants.into()).unwrap_or_else(|error| panic!("{error}"))
-}
-
-fn command(plan: &Plan, point: usize, parameters: &[(String, String)]) -> Command {
-    let words = plan.words(point, parameters);
-    let mut command = Command::new(&words[0]);
-    command.args(&words[1..]).current_dir(plan.folder.as_ref().expect("a folder")).env_remove("BENCH_BITCOIN");
+/// The scenario with its own participants, at this size.
+fn scenario(name: &str, words: &[&str]) -> Command {
+    let mut command = compare();
+    command.arg("--scenario").arg(root().join(format!("scenarios/{name}/{name}.toml")));
+    command.args(words).args(["--rounds", "2", "--json"]).env_remove("BENCH_BITCOIN");
     command
 }
 
-/// A shell command of a scenario; it has to succeed.
-fn shell(plan: &Plan, text: &str, parameters: &[(String, String)]) -> Output {
-    let text = fill(text, parameters);
-    let folder = plan.folder.as_ref().expect("a folder");
-    let output = Command::new("/bin/sh").args(["-c", &text]).current_dir(folder).output().expect("a shell");
-    assert!(output.status.success(), "{text}: {output:?}");
-    output
+fn result(name: &str, words: &[&str]) -> Value {
+    let output = scenario(name, words).output().expect("jeshim");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let result = read(&output);
+    for proof in result["proofs"].as_array().expect("proofs") {
+        assert_eq!(proof["served"], "yes", "{proof}");
+    }
+    result
 }
 
-/// The server; it is ended also when a test fails.
+fn labels(result: &Value) -> Vec<&str> {
+    let participants = result["participants"].as_array().expect("participants");
+    participants.iter().filter_map(|participant| participant["label"].as_str()).collect()
+}
+
+fn points(result: &Value) -> Vec<String> {
+    let points = result["points"].as_array().expect("points");
+    points
+        .iter()
+        .map(|point| format!("{}={}", point["parameters"][0][0], point["parameters"][0][1]).replace('"', ""))
+        .collect()
+}
+
+/// A figure in every run of a point, in the order of the participants.
+fn figure(result: &Value, id: &str, point: u64) -> Vec<f64> {
+    let runs = result["runs"].as_array().expect("runs");
+    let there = runs.iter().filter(|run| run["point"] == point);
+    there.filter_map(|run| run["figures"][id].as_f64()).collect()
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr()).expect("a free port").port()
+}
+
+/// A redis-server with libc's malloc: built once, from Debian's source.
+fn redis_server() -> PathBuf {
+    static BUILT: Once = Once::new();
+    BUILT.call_once(|| {
+        if !root().join("target/redis/redis-cli").exists() {
+            let output = Command::new(root().join("scripts/build-redis.sh")).output().expect("the script");
+            assert!(output.status.success(), "{output:?}");
+        }
+    });
+    root().join("target/redis/redis-server")
+}
+
+#[test]
+fn redis() {
+    redis_server();
+    let port = format!("port={}", free_port());
+    let result = result("redis", &["-P", &port, "-P", "keys=2000", "--settle", "100ms"]);
+    assert_eq!(points(&result), ["churn=5", "churn=0"], "size and port are no part of the result");
+    assert_eq!(labels(&result), ["system", "jemalloc", "jeshim"]);
+    for point in [0, 1] {
+        for phase in ["loaded", "churned", "deleted", "settled"] {
+            for name in ["metric/used_memory", "metric/used_memory_rss", "metric/mem_fragmentation_ratio", "rss"] {
+                let values = figure(&result, &format!("phase/{phase}/{name}"), point);
+                assert!(values.len() == 6 && values.iter().all(|value| *value > 0.0), "{phase} {name}: {values:?}");
+            }
+        }
+        let used = |phase: &str| figure(&result, &format!("phase/{phase}/metric/used_memory"), point);
+        for (loaded, deleted) in used("loaded").iter().zip(used("deleted")) {
+            // 2,000 values of 450 bytes; then three of four are gone.
+            assert!(loaded - deleted > 500_000.0, "{loaded} {deleted}");
+        }
+        let operated = !figure(&result, "phase/churned/metric/rate", point).is_empty();
+        assert_eq!(operated, point == 0, "the control has no churn");
+    }
+    // What redis counts under jemalloc are size classes; what was asked for is told apart.
+    let memory = &result["proofs"][2]["memory"];
+    let (requested, usable) = (memory["requested"].as_u64(), memory["usable"].as_u64());
+    assert!(requested > Some(100_000) && requested < usable, "{memory}");
+}
+
+/// A server of a test; it is ended also when the test fails.
 struct Server(Child);
 
 impl Server {
-    fn start(plan: &Plan, point: usize, parameters: &[(String, String)]) -> Server {
-        let Some(Ready::Port(port)) = plan.server.as_ref().map(|server| &server.ready) else { panic!("no port") };
-        let mut command = command(plan, point, parameters);
+    fn start(port: u16) -> Server {
+        let mut command = Command::new(redis_server());
+        command.args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", ""]);
         let mut server = Server(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the server"));
         let start = Instant::now();
-        while TcpStream::connect(("127.0.0.1", *port)).is_err() {
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
             assert!(server.0.try_wait().expect("its state").is_none(), "it ended at once");
             assert!(start.elapsed() < Duration::from_secs(60), "it is not ready");
             std::thread::sleep(Duration::from_millis(20));
@@ -79,147 +121,90 @@ impl Drop for Server {
     }
 }
 
-/// The server's figures after each phase of a point.
-fn drive(plan: &Plan, number: usize, point: &Point) -> Vec<(String, Figures)> {
-    let mut server = Server::start(plan, number, &point.parameters);
-    let described = plan.server.as_ref().expect("a server");
-    let mut phases = Vec::new();
-    for phase in &described.phases {
-        let mut output = shell(plan, &phase.command, &point.parameters).stdout;
-        if let Some(probe) = &described.probe {
-            output.extend(shell(plan, probe, &point.parameters).stdout);
-        }
-        let figures =
-            plan.metrics.read(&output, b"").into_iter().map(|reading| (reading.name, reading.value)).collect();
-        phases.push((phase.name.clone(), figures));
-    }
-    assert!(server.0.try_wait().expect("its state").is_none(), "the server ended before it was ended");
-    phases
-}
-
-fn run(plan: &Plan, point: usize) -> (Figures, String) {
-    let output = command(plan, point, &plan.points()[point].parameters).output().expect("the program");
-    assert!(output.status.success(), "{output:?}");
-    let readings = plan.metrics.read(&output.stdout, &output.stderr);
-    let found = readings.iter().map(|reading| reading.metric.clone()).collect();
-    assert_eq!(plan.metrics.missing(&found), Vec::<String>::new(), "{output:?}");
-    let figures = readings.into_iter().map(|reading| (reading.name, reading.value)).collect();
-    (figures, String::from_utf8_lossy(&output.stderr).into_owned())
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr()).expect("a free port").port()
-}
-
-/// A redis-server with libc's malloc: built once, from Debian's source.
-fn build_redis() {
-    static BUILT: Once = Once::new();
-    BUILT.call_once(|| {
-        if !root().join("target/redis/redis-cli").exists() {
-            let output = Command::new(root().join("scripts/build-redis.sh")).output().expect("the script");
-            assert!(output.status.success(), "{output:?}");
-        }
-    });
-}
-
-#[test]
-fn redis() {
-    build_redis();
-    let port = free_port();
-    let plan = plan("redis", &["-P", &format!("port={port}"), "-P", "keys=2000"]);
-    let points = plan.points();
-    let names: Vec<String> = points.iter().map(Point::name).collect();
-    assert_eq!(names, ["churn=5", "churn=0"], "size and port are no part of the result");
-    for (number, point) in points.iter().enumerate() {
-        let phases = drive(&plan, number, point);
-        let names: Vec<&str> = phases.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(names, ["loaded", "churned", "deleted"]);
-        for (name, figures) in &phases {
-            for figure in ["used_memory", "used_memory_rss", "mem_fragmentation_ratio"] {
-                assert!(figures.get(figure).is_some_and(|value| *value > 0.0), "{name}: {figures:?}");
-            }
-        }
-        let used = |phase: usize| phases[phase].1["used_memory"];
-        // 2,000 values of 450 bytes; then three of four are gone.
-        assert!(used(0) - used(2) > 500_000.0, "{phases:?}");
-        let operated = phases[1].1.contains_key("rate");
-        assert_eq!(operated, point.parameters[0].1 == "5", "the control has no churn: {phases:?}");
-    }
+fn redis_cli(port: u16, words: &[&str]) -> String {
+    let output =
+        Command::new(root().join("target/redis/redis-cli")).args(["-p", &port.to_string()]).args(words).output();
+    String::from_utf8_lossy(&output.expect("redis-cli").stdout).into_owned()
 }
 
 #[test]
 fn redis_with_libcs_malloc_refuses_active_defragmentation() {
-    build_redis();
     let port = free_port();
-    let plan = plan("redis", &["-P", &format!("port={port}"), "-P", "keys=50", "-P", "churn=0"]);
-    let server = Server::start(&plan, 0, &plan.points()[0].parameters);
-    let ask = |words: &str| {
-        let output = shell(&plan, &format!("../../target/redis/redis-cli -p {port} {words}"), &[]);
-        String::from_utf8_lossy(&output.stdout).into_owned()
-    };
-    assert!(ask("info memory").contains("mem_allocator:libc"));
-    assert!(ask("config set activedefrag yes").contains("Active defragmentation cannot be enabled"));
-    drop(server);
+    let _server = Server::start(port);
+    assert!(redis_cli(port, &["info", "memory"]).contains("mem_allocator:libc"));
+    let answer = redis_cli(port, &["config", "set", "activedefrag", "yes"]);
+    assert!(answer.contains("Active defragmentation cannot be enabled"), "{answer}");
 }
 
 #[test]
 fn the_load_of_redis_is_checked_against_the_server() {
-    build_redis();
     let port = free_port();
-    let plan = plan("redis", &["-P", &format!("port={port}"), "-P", "keys=50", "-P", "churn=0"]);
-    let _server = Server::start(&plan, 0, &plan.points()[0].parameters);
-    shell(&plan, &format!("../../target/redis/redis-cli -p {port} set foreign key"), &[]);
+    let _server = Server::start(port);
+    redis_cli(port, &["set", "foreign", "key"]);
     let load = Command::new("python3")
         .args(["load.py", &port.to_string(), "loaded", "--keys", "50"])
-        .current_dir(plan.folder.as_ref().expect("a folder"))
+        .current_dir(root().join("scenarios/redis"))
         .output()
         .expect("the load");
-    let said = String::from_utf8_lossy(&load.stderr);
+    let said = stderr(&load);
     assert_eq!(load.status.code(), Some(1), "{said}");
     assert!(said.contains("the server has 51 keys, and the plan leaves 50"), "{said}");
 }
 
 #[test]
 fn qemu() {
-    let plan = plan("qemu", &["-P", &format!("port={}", free_port()), "-P", "requests=2000", "-P", "disks=1,3"]);
-    let points = plan.points();
-    assert_eq!(points.iter().map(Point::name).collect::<Vec<_>>(), ["disks=1", "disks=3"]);
-    for (number, point) in points.iter().enumerate() {
-        let phases = drive(&plan, number, point);
-        assert!(phases[0].1["iops"] > 0.0, "{phases:?}");
+    let port = format!("port={}", free_port());
+    let result = result("qemu", &["-P", &port, "-P", "requests=2000", "-P", "disks=1,3"]);
+    assert_eq!(points(&result), ["disks=1", "disks=3"]);
+    assert_eq!(labels(&result), ["system", "jemalloc", "tcmalloc-16M", "tcmalloc-256M", "jeshim"]);
+    let cache =
+        |index: usize| result["participants"][index]["variables"]["TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES"].as_str();
+    assert_eq!((cache(2), cache(3), cache(4)), (Some("16777216"), Some("268435456"), None));
+    let figures = result["figures"].as_array().expect("figures");
+    let iops = figures.iter().find(|figure| figure["id"] == "phase/load/metric/iops").expect("iops");
+    assert_eq!(iops["higher_is_better"], true);
+    for point in [0, 1] {
+        let values = figure(&result, "phase/load/metric/iops", point);
+        assert!(values.len() == 10 && values.iter().all(|value| *value > 0.0), "{values:?}");
     }
 }
 
 #[test]
 fn bitcoin() {
-    let plan = plan("bitcoin", &["-P", "milliseconds=1"]);
-    let (figures, errors) = run(&plan, 0);
-    assert_eq!(figures.len(), 10, "{figures:?}");
+    let result = result("bitcoin", &["-P", "milliseconds=1"]);
+    let figures = result["figures"].as_array().expect("figures");
+    let rows: Vec<&str> = figures.iter().filter_map(|figure| figure["id"].as_str()?.strip_prefix("metric/")).collect();
+    assert_eq!(rows.len(), 10, "{rows:?}");
     for name in ["AssembleBlock", "BlockToJsonVerboseWrite", "MempoolCheckEphemeralSpends", "RpcMempool"] {
-        assert!(figures.get(name).is_some_and(|time| *time > 0.0), "{name}: {figures:?}");
+        assert!(rows.contains(&name), "{name}: {rows:?}");
+        assert!(cell(&result, &format!("metric/{name}"), 2)["ratio"]["median"].is_number());
     }
-    assert!(errors.contains("a stand-in for bench_bitcoin"), "{errors}");
+    assert!(result["proofs"][2]["memory"]["resident"].is_u64(), "the shell in front of it is not what is meant");
 }
 
 #[test]
 fn bitcoin_with_a_nodes_own_program() {
-    let plan = plan("bitcoin", &["-P", "milliseconds=1"]);
-    let folder = crate::harness::scratch("bench_bitcoin");
-    let program = folder.join("bench_bitcoin");
-    std::fs::write(&program, "#!/bin/sh\nprintf '%s\\n' \"$@\"\n").expect("a program");
-    use std::os::unix::fs::PermissionsExt;
+    let program = scratch("bench_bitcoin").join("bench_bitcoin");
+    let row = "|            1,234.50 |              810.04 |    0.4% |      1.10 | `AssembleBlock`";
+    let script = format!("#!/bin/sh\necho '{row}'\nprintf '%s\\n' \"$@\" >\"$0.arguments\"\n");
+    std::fs::write(&program, script).expect("a program");
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("its mode");
-    let output = command(&plan, 0, &[]).env("BENCH_BITCOIN", &program).output().expect("the program");
-    let said = String::from_utf8_lossy(&output.stdout);
+    let mut command = scenario("bitcoin", &["-P", "milliseconds=1"]);
+    let output = command.env("BENCH_BITCOIN", &program).output().expect("jeshim");
+    assert_eq!(cell(&read(&output), "metric/AssembleBlock", 1)["median"], 1234.5);
+    let said = std::fs::read_to_string(program.with_extension("arguments")).expect("arguments");
     assert!(said.starts_with("-filter=AssembleBlock|"), "{said}");
     assert!(said.ends_with("-min-time=1\n"), "{said}");
 }
 
 #[test]
 fn ckb() {
-    let (figures, _) = run(&plan("ckb", &["-P", "scale=0.05"]), 0);
-    let (built, peak) = (figures["RSS after the workload"], figures["peak RSS"]);
-    assert!(built > 1e6, "{figures:?}");
-    assert!(peak >= built, "{figures:?}");
-    assert!(figures["RSS after dropping it"] > 0.0, "{figures:?}");
+    let result = result("ckb", &["-P", "scale=0.05"]);
+    assert_eq!(labels(&result), ["mimalloc", "jemalloc", "system", "jeshim"]);
+    for participant in 0..4 {
+        let median =
+            |name: &str| cell(&result, &format!("metric/{name}"), participant)["median"].as_f64().expect("a number");
+        let (built, peak) = (median("RSS after the workload"), median("highest RSS"));
+        assert!(built > 1e6 && peak >= built && median("RSS after dropping it") > 0.0, "{built} {peak}");
+    }
 }

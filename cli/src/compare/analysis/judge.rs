@@ -10,6 +10,9 @@ pub const ALARM: f64 = 0.005;
 /// Fewer rounds say nothing.
 pub const FEWEST: usize = 6;
 
+/// Rounds from which on a difference can be seen at all: if all of them agree, that is as rare as [`ALARM`].
+pub const NEEDED: usize = 9;
+
 /// An interval that reaches no further from 1 than this share is narrow enough to say that there is no large difference,
 /// whatever the precision.
 const LARGE: f64 = 0.05;

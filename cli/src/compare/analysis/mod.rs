@@ -49,7 +49,7 @@ mod simulation;
 #[cfg(test)]
 mod tests;
 
-pub use judge::{ALARM, FEWEST};
+pub use judge::{ALARM, FEWEST, NEEDED};
 
 use super::results::{Comparison, Figure};
 use super::statistics::describe;

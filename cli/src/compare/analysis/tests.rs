@@ -1,7 +1,8 @@
 //! Verdicts and their words.
 
-use super::{Ratio, Verdict, analyse, noise};
+use super::{ALARM, NEEDED, Ratio, Verdict, analyse, noise};
 use crate::compare::results::{Comparison, Figure, Machine, Participant, Point, Run, Unit};
+use crate::compare::statistics::signed_rank;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -98,7 +99,7 @@ fn ratios_are_put_in_words() {
         ((0.98, 0.995, 1.01), NoDifference, Unit::Seconds, false, "no difference seen (±2.0%)"),
         ((1.0, 1.0, 1.0004), NoDifference, Unit::Seconds, false, "no difference seen (±0.04%)"),
         ((1.0, 1.0, 1.0), NoDifference, Unit::Seconds, false, "no difference"),
-        ((1.0, 1.0, 1.0), TooFew, Unit::Seconds, false, "too few rounds to tell"),
+        ((1.0, 1.0, 1.0), TooFew, Unit::Seconds, false, "too few rounds to tell: 9 at least"),
     ] {
         assert_eq!(words(ratio, verdict, unit, higher), expected);
     }
@@ -250,4 +251,11 @@ proptest! {
         prop_assert!((one.interval.1 / other.interval.1 - 1.0).abs() < 1e-9);
         prop_assert_eq!(one.rounds, other.rounds);
     }
+}
+
+#[test]
+fn so_many_rounds_are_needed_and_no_more() {
+    let all_agree =
+        |rounds: usize| signed_rank::probability(&(1..=rounds).map(|value| value as f64).collect::<Vec<_>>());
+    assert!(all_agree(NEEDED) <= ALARM && all_agree(NEEDED - 1) > ALARM);
 }

@@ -1,7 +1,7 @@
 //! Ratios in words. A per cent is always a share of the baseline's figure: "faster by 8%" is 8% of the baseline's time
 //! saved, not 8% more done in the same time.
 
-use super::{Ratio, Verdict};
+use super::{NEEDED, Ratio, Verdict};
 use crate::compare::results::{Figure, Unit};
 
 impl Ratio {
@@ -29,7 +29,7 @@ impl Ratio {
                 let interval = format!("{from:+.decimals$}% to {to:+.decimals$}%");
                 format!("too noisy to tell ({interval}): quiet the machine, or more --rounds")
             }
-            Verdict::TooFew => "too few rounds to tell".to_owned(),
+            Verdict::TooFew => format!("too few rounds to tell: {NEEDED} at least"),
         }
     }
 

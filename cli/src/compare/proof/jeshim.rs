@@ -34,7 +34,8 @@ pub(super) fn judge(command: &Command, path: &Path, folder: &Folder, errors: &st
     records.retain(|record| std::fs::canonicalize(&record.library).map_or(true, |path| path == library.path));
     let is_meant = |record: &&Record| meant(&examination).is_some_and(|meant| meant == Path::new(&record.program));
     let own = records.iter().rfind(|record| record.pid == command.pid);
-    let memory = records.iter().rfind(is_meant).or(own).and_then(breakdown::of);
+    // A shell in front of the program has a record as well, and none of what it served: it went on as the program.
+    let memory = records.iter().rfind(is_meant).and_then(breakdown::of).or_else(|| own.and_then(breakdown::of));
     if let (Some(one), None) = (set_apart(&examination), records.iter().find(is_meant)) {
         // What starts it may be served, which is not what was asked.
         let because = line(&one.cause, &one.remedy);
