@@ -1,6 +1,7 @@
 //! `jeshim compare`, as a user sees it.
 
 mod allocators;
+mod earlier;
 mod memory_over_time;
 mod mishaps;
 mod one_run;

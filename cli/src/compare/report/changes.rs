@@ -1,49 +1,45 @@
 //! What has changed since an older result.
 
-use super::{numbers, table};
+use super::document::{Entry, Piece, Since, Table};
+use super::{numbers, table, verdicts};
 use crate::compare::against::{Against, Change};
-use crate::compare::results::Comparison;
-use crate::terminal::{BOLD, NOTE, printable, styled};
-use comfy_table::presets::NOTHING;
-use comfy_table::{Cell, ContentArrangement, Table};
-use std::fmt::Write as _;
+use crate::compare::analysis::Ratio;
+use crate::compare::results::{Comparison, Figure};
+use crate::terminal::printable;
 
-/// As text, with a heading: figures that matter most, or all of them.
-pub(super) fn text(against: &Against, comparison: &Comparison, all: bool) -> String {
-    let mut text = format!("\n{}\n", styled(BOLD, "Since the older result"));
-    let wanted = |change: &&Change| all || comparison.figures.get(change.figure).is_some_and(|figure| figure.headline);
-    let mut rows = Table::new();
-    rows.load_preset(NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-    rows.set_header(["", "", "then", "now", ""]);
-    let mut any = false;
-    for change in against.changes.iter().filter(wanted) {
-        let Some(figure) = comparison.figures.get(change.figure) else { continue };
-        let point = comparison.points.get(change.point).map(|point| point.name()).unwrap_or_default();
-        let who = [table::label(comparison, change.participant), printable(point)];
-        let who: Vec<String> = who.into_iter().filter(|part| !part.is_empty()).collect();
-        let (now, then) = change.medians;
-        let scale = numbers::Scale::of(&figure.unit, now.max(then));
-        let mut words = change.ratio.words(figure);
-        if let Some(relative) = &change.relative {
-            let baseline = table::label(comparison, comparison.baseline);
-            _ = write!(words, "; against {baseline}: {}", relative.words(figure));
-        }
-        rows.add_row([
-            Cell::new(who.join(", ")),
-            Cell::new(printable(&figure.name)),
-            Cell::new(scale.write(then, None)),
-            Cell::new(scale.write(now, None)),
-            Cell::new(words),
-        ]);
-        any = true;
+/// A row for each change of a figure that matters most, or of all figures.
+pub(super) fn since(against: &Against, comparison: &Comparison, all: bool) -> Since {
+    let rows: Vec<Vec<Entry>> = against.changes.iter().filter_map(|change| row(change, comparison, all)).collect();
+    let mut warnings: Vec<String> = against.warnings.iter().map(printable).collect();
+    if rows.is_empty() {
+        warnings.insert(
+            0,
+            "nothing is in both results; participants, points and figures have to be called the same".to_owned(),
+        );
     }
-    if any {
-        _ = writeln!(text, "{rows}");
-    } else {
-        text.push_str("Nothing is in both: participants, points and figures have to be called the same\n");
-    }
-    for warning in &against.warnings {
-        _ = writeln!(text, "{} {}", styled(NOTE, "Different:"), printable(warning));
-    }
-    text
+    let baseline = table::label(comparison, comparison.baseline);
+    let header = ["what", "then", "now", "change", &format!("against {baseline}, change")];
+    let header = header.map(str::to_owned).to_vec();
+    Since { table: Table { title: String::new(), names: 1, header, rows }, warnings }
+}
+
+fn row(change: &Change, comparison: &Comparison, all: bool) -> Option<Vec<Entry>> {
+    let figure = comparison.figures.get(change.figure).filter(|figure| all || figure.headline)?;
+    let point = comparison.points.get(change.point).map(|point| printable(point.name())).unwrap_or_default();
+    let what = [table::label(comparison, change.participant), point, printable(&figure.name)];
+    let what: Vec<String> = what.into_iter().filter(|part| !part.is_empty()).collect();
+    let (now, then) = change.medians;
+    let scale = numbers::Scale::of(&figure.unit, now.max(then));
+    Some(vec![
+        Entry::text(what.join(", ")),
+        Entry::text(scale.write(then, None)),
+        Entry::text(scale.write(now, None)),
+        changed(&change.ratio, figure),
+        change.relative.as_ref().map_or_else(|| Entry::text("-"), |ratio| changed(ratio, figure)),
+    ])
+}
+
+fn changed(ratio: &Ratio, figure: &Figure) -> Entry {
+    let piece = Piece { tone: verdicts::tone(ratio.verdict), text: numbers::change(ratio, figure) };
+    Entry { text: String::new(), change: Some(piece) }
 }

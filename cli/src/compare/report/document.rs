@@ -1,6 +1,7 @@
 //! What is said of a comparison, whatever it is written in.
 
-use super::{memory, sentences, served, table, verdicts};
+use super::{changes, memory, sentences, served, table, verdicts};
+use crate::compare::against::Against;
 use crate::compare::analysis::Analysis;
 use crate::compare::results::Comparison;
 use crate::terminal::printable;
@@ -20,12 +21,22 @@ pub(super) struct Document {
     pub(super) left_out: usize,
     pub(super) memory: Vec<Table>,
     pub(super) memory_key: &'static str,
+    /// What has changed since an older result.
+    pub(super) since: Option<Since>,
     pub(super) served: Vec<Piece>,
     pub(super) findings: Vec<String>,
     pub(super) machine: String,
     pub(super) measured: String,
     /// The command that does it again; `None` when it is not known.
     pub(super) repeat: Option<String>,
+}
+
+/// What has changed since an older result.
+#[derive(Debug, Serialize)]
+pub(super) struct Since {
+    pub(super) table: Table,
+    /// What else is different: reasons to doubt the changes.
+    pub(super) warnings: Vec<String>,
 }
 
 /// How something is to be taken.
@@ -82,8 +93,8 @@ impl Entry {
 }
 
 impl Document {
-    /// With all figures, or with those that matter most.
-    pub(super) fn of(comparison: &Comparison, analysis: &Analysis, all: bool) -> Document {
+    /// With all figures, or with those that matter most; with what has changed since an older result, where there is one.
+    pub(super) fn of(comparison: &Comparison, analysis: &Analysis, older: Option<&Against>, all: bool) -> Document {
         let shown = table::shown(comparison, analysis, all);
         let tables = table::tables(comparison, analysis, &shown);
         let key = if tables.is_empty() { String::new() } else { table::key(comparison, &tables) };
@@ -96,6 +107,7 @@ impl Document {
             left_out: table::shown(comparison, analysis, true).len().saturating_sub(shown.len()),
             memory: memory::tables(comparison),
             memory_key: memory::KEY,
+            since: older.map(|older| changes::since(older, comparison, all)),
             served: served::lines(comparison),
             findings: comparison.findings.iter().map(|finding| sentences::finding(comparison, finding)).collect(),
             machine: sentences::machine(comparison),

@@ -1,13 +1,14 @@
 //! The report as Markdown with GitHub's tables.
 
 use super::document::{Document, Entry, Table};
+use crate::compare::against::Against;
 use crate::compare::analysis::Analysis;
 use crate::compare::results::Comparison;
 use std::fmt::Write;
 
 /// The report for an issue or a page; `all`: with every figure.
-pub fn markdown(comparison: &Comparison, analysis: &Analysis, all: bool) -> String {
-    let document = Document::of(comparison, analysis, all);
+pub fn markdown(comparison: &Comparison, analysis: &Analysis, older: Option<&Against>, all: bool) -> String {
+    let document = Document::of(comparison, analysis, older, all);
     let mut text = String::new();
     if let Some(title) = &document.title {
         let _ = writeln!(text, "## {}\n", escaped(title));
@@ -35,6 +36,11 @@ pub fn markdown(comparison: &Comparison, analysis: &Analysis, all: bool) -> Stri
             show(&mut text, table);
         }
         let _ = writeln!(text, "{}\n", document.memory_key);
+    }
+    if let Some(since) = &document.since {
+        let _ = writeln!(text, "### Since the older result\n");
+        show(&mut text, &since.table);
+        list(&mut text, "Different", since.warnings.iter().map(String::as_str));
     }
     list(&mut text, "Who served", document.served.iter().map(|line| line.text.as_str()));
     list(&mut text, "Findings", document.findings.iter().map(String::as_str));

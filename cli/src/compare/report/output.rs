@@ -1,8 +1,8 @@
 //! What was asked for, and where it goes.
 
-use super::{changes, csv, html, json, markdown, text, write};
+use super::{csv, html, json, markdown, text, write};
 use crate::arguments::compare::OutputArguments;
-use crate::compare::against::against;
+use crate::compare::against::{Against, against};
 use crate::compare::analysis::{Analysis, analyse};
 use crate::compare::results::Comparison;
 use crate::terminal::{BAD, printable, say, write_report};
@@ -44,9 +44,11 @@ pub fn can_write(asked: &OutputArguments) -> anyhow::Result<()> {
 /// The first report that could not be written: cause, remedy, and what is kept.
 pub fn show(comparison: &Comparison, older: Option<&Comparison>, asked: &OutputArguments) -> anyhow::Result<()> {
     let analysis = analyse(comparison);
+    let older = older.map(|older| against(comparison, older));
+    let older = older.as_ref();
     let mut errors = Vec::new();
     let mut stdout_is_taken = false;
-    for (path, report) in reports(comparison, &analysis, asked) {
+    for (path, report) in reports(comparison, &analysis, older, asked) {
         let written = report.and_then(|report| {
             if path == Path::new(STDOUT) {
                 stdout_is_taken = true;
@@ -56,10 +58,7 @@ pub fn show(comparison: &Comparison, older: Option<&Comparison>, asked: &OutputA
         });
         errors.extend(written.err());
     }
-    let mut text = text(comparison, &analysis, asked.all);
-    if let Some(older) = older {
-        text.push_str(&changes::text(&against(comparison, older), comparison, asked.all));
-    }
+    let text = text(comparison, &analysis, older, asked.all);
     // Where standard output is a report, the words go where the progress went.
     if let Err(error) = write_report(&text, None, !stdout_is_taken) {
         errors.push(error);
@@ -74,19 +73,24 @@ pub fn show(comparison: &Comparison, older: Option<&Comparison>, asked: &OutputA
 
 type Report<'a> = (&'a Path, anyhow::Result<String>);
 
-fn reports<'a>(comparison: &Comparison, analysis: &Analysis, asked: &'a OutputArguments) -> Vec<Report<'a>> {
+fn reports<'a>(
+    comparison: &Comparison,
+    analysis: &Analysis,
+    older: Option<&Against>,
+    asked: &'a OutputArguments,
+) -> Vec<Report<'a>> {
     let mut reports: Vec<Report> = Vec::new();
     if let Some(path) = &asked.json {
-        reports.push((path, json(comparison, analysis)));
+        reports.push((path, json(comparison, analysis, older)));
     }
     if let Some(path) = &asked.csv {
         reports.push((path, csv(comparison)));
     }
     if let Some(path) = &asked.markdown {
-        reports.push((path, Ok(markdown(comparison, analysis, asked.all))));
+        reports.push((path, Ok(markdown(comparison, analysis, older, asked.all))));
     }
     if let Some(path) = &asked.html {
-        reports.push((path, html(comparison, analysis)));
+        reports.push((path, html(comparison, analysis, older)));
     }
     reports
 }

@@ -2,6 +2,7 @@
 
 use super::document::{Document, Entry, Piece, Table, Tone, VerdictLine};
 use super::sentences;
+use crate::compare::against::Against;
 use crate::compare::analysis::Analysis;
 use crate::compare::results::Comparison;
 use crate::terminal::{BAD, BOLD, GOOD, NOTE, styled};
@@ -10,8 +11,8 @@ use comfy_table::{CellAlignment, ContentArrangement, presets};
 use std::fmt::Write;
 
 /// The report for people, with colours; `all`: with every figure.
-pub fn text(comparison: &Comparison, analysis: &Analysis, all: bool) -> String {
-    written(&Document::of(comparison, analysis, all), None)
+pub fn text(comparison: &Comparison, analysis: &Analysis, older: Option<&Against>, all: bool) -> String {
+    written(&Document::of(comparison, analysis, older, all), None)
 }
 
 /// With a width, or with that of the terminal.
@@ -37,6 +38,13 @@ fn written(document: &Document, width: Option<u16>) -> String {
             show_table(&mut text, shown, width);
         }
         let _ = writeln!(text, "{}", styled(Style::new().dimmed(), document.memory_key));
+    }
+    if let Some(since) = &document.since {
+        let _ = writeln!(text, "\n{}", styled(BOLD, "Since the older result"));
+        show_table(&mut text, &since.table, width);
+        for warning in &since.warnings {
+            let _ = writeln!(text, "{} {warning}", styled(NOTE, "Different:"));
+        }
     }
     if !document.served.is_empty() {
         let _ = writeln!(text, "\n{}", styled(BOLD, "Who served"));

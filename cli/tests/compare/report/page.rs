@@ -13,7 +13,7 @@ use std::path::Path;
 const READABLE: f64 = 4.5;
 
 fn html(comparison: &Comparison) -> String {
-    report::html(comparison, &analysed(comparison)).expect("a page")
+    report::html(comparison, &analysed(comparison), None).expect("a page")
 }
 
 /// The colours of the page's style: a variable's, in light or dark.
@@ -231,7 +231,7 @@ fn many_rounds_and_samples_do_not_make_a_large_page() {
             ratio.ratios = (0..100_000).map(|round| 0.9 + f64::from(round % 100) / 1e3).collect();
         }
     }
-    let html = report::html(&comparison, &analysis).expect("a page");
+    let html = report::html(&comparison, &analysis, None).expect("a page");
     assert!(html.len() < 1_500_000, "{} bytes", html.len());
     assert!(html.contains("Of more than 400 rounds"));
 }

@@ -5,12 +5,12 @@ use jeshim_cli::compare::report;
 use jeshim_cli::compare::results::{Comparison, Figure, Served, Unit};
 
 fn plain(comparison: &Comparison, all: bool) -> String {
-    let text = report::text(comparison, &analysed(comparison), all);
+    let text = report::text(comparison, &analysed(comparison), None, all);
     anstream::adapter::strip_str(&text).to_string()
 }
 
 fn markdown(comparison: &Comparison) -> String {
-    report::markdown(comparison, &analysed(comparison), false)
+    report::markdown(comparison, &analysed(comparison), None, false)
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn control_characters_of_others_do_not_reach_the_terminal() {
     comparison.points[0].parameters[0] = (evil.clone(), evil.clone());
     comparison.machine.system = evil;
     // Colours are taken out by whoever prints it, and are not asked about here.
-    let text = report::markdown(&comparison, &analysed(&comparison), true);
+    let text = report::markdown(&comparison, &analysed(&comparison), None, true);
     assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
     assert!(text.contains("x?"), "{text}");
     let text = plain(&comparison, true);
@@ -141,13 +141,13 @@ fn nothing_measured_is_said_and_breaks_nothing() {
     }
     let analysis = analysed(&comparison);
     assert!(plain(&comparison, false).contains("108 of which do not count"));
-    assert!(report::html(&comparison, &analysis).expect("a page").contains("There is nothing to compare"));
+    assert!(report::html(&comparison, &analysis, None).expect("a page").contains("There is nothing to compare"));
     let csv = report::csv(&comparison).expect("CSV");
     assert_eq!(csv.lines().count(), 109);
     assert!(csv.lines().nth(1).is_some_and(|line| line.ends_with(",,,it was ended by signal 11 (SIGSEGV)")), "{csv}");
     let empty = Comparison::default();
     assert!(plain(&empty, true).contains("0 rounds, 0 runs"));
-    report::html(&empty, &analysed(&empty)).expect("a page");
+    report::html(&empty, &analysed(&empty), None).expect("a page");
     report::csv(&empty).expect("CSV");
 }
 
@@ -171,11 +171,11 @@ fn indices_that_lead_nowhere_break_nothing() {
     comparison.proofs[2].point = 99;
     comparison.runs[0].participant = 99;
     comparison.runs[1].point = 99;
-    report::text(&comparison, &analysis, true);
-    report::markdown(&comparison, &analysis, true);
-    report::html(&comparison, &analysis).expect("a page");
+    report::text(&comparison, &analysis, None, true);
+    report::markdown(&comparison, &analysis, None, true);
+    report::html(&comparison, &analysis, None).expect("a page");
     report::csv(&comparison).expect("CSV");
-    report::json(&comparison, &analysis).expect("JSON");
+    report::json(&comparison, &analysis, None).expect("JSON");
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn csv_has_a_line_for_every_run_and_figure() {
 #[test]
 fn json_is_read_back_as_it_was() {
     let mut comparison = server();
-    let text = report::json(&comparison, &analysed(&comparison)).expect("JSON");
+    let text = report::json(&comparison, &analysed(&comparison), None).expect("JSON");
     let back: Comparison = serde_json::from_str(&text).expect("a comparison");
     // Too long to be shown.
     assert!(back == comparison);
@@ -210,7 +210,7 @@ fn json_is_read_back_as_it_was() {
     );
     // What JSON cannot hold is left out, and does not make the file unreadable.
     comparison.runs[0].figures.insert("metric/odd".to_owned(), f64::NAN);
-    let text = report::json(&comparison, &analysed(&comparison)).expect("JSON");
+    let text = report::json(&comparison, &analysed(&comparison), None).expect("JSON");
     let back: Comparison = serde_json::from_str(&text).expect("a comparison");
     assert!(!back.runs[0].figures.contains_key("metric/odd") && back.runs[0].figures.contains_key("wall"));
 }
