@@ -60,7 +60,7 @@ pub struct Compare {
 #[command(next_help_heading = "Effort")]
 pub struct EffortArguments {
     /// Measured rounds; in each, every participant runs once. Without it: until the precision is reached
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "NUMBER", conflicts_with = "budget", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub rounds: Option<u32>,
     /// Runs before the measured ones, for each participant; at least one, in which the allocator is proven to serve
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -68,7 +68,7 @@ pub struct EffortArguments {
     /// Stop when the interval of every ratio of wall time and memory is no wider than this to each side, in per cent [default: 1]
     #[arg(long, value_name = "PERCENT")]
     pub precision: Option<f64>,
-    /// Stop when so much time is over, such as 30s, 10m [default: 2m]
+    /// Stop when so much time is over, such as 30s, 10m, after three rounds at the earliest [default: 2m]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub budget: Option<Duration>,
     /// End a run that takes longer [default: 10m]
@@ -80,6 +80,9 @@ pub struct EffortArguments {
     /// Compare also runs that end with another status than 0
     #[arg(long)]
     pub ignore_failure: bool,
+    /// Compare also participants of which it was seen that they serve a part of the memory, or of the processes, only
+    #[arg(long)]
+    pub in_part: bool,
     /// Leave out the run with the heap profiler that tells how many bytes were asked for
     #[arg(long)]
     pub no_requested: bool,

@@ -186,6 +186,9 @@ pub struct Man {
     pub folder: PathBuf,
 }
 
+/// No time that is typed is longer.
+const LONGEST: Duration = Duration::from_secs(1000 * 3600);
+
 /// `500ms`, `10s`, `2m`, `1h`, or seconds without a unit.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -198,5 +201,6 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
         _ => return Err(format!("'{unit}' is not a unit of time; write ms, s, m or h, as in 10s")),
     };
     let number: f64 = number.parse().map_err(|_| "not a time; write a number and a unit, as in 10s".to_owned())?;
-    Duration::try_from_secs_f64(number * unit).map_err(|_| "too long".to_owned())
+    let time = Duration::try_from_secs_f64(number * unit).ok().filter(|time| *time <= LONGEST);
+    time.ok_or_else(|| "too long: at most 1000h".to_owned())
 }

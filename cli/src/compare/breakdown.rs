@@ -12,6 +12,7 @@
 use super::results::Memory;
 use crate::record::Record;
 use serde_json::Value;
+use std::ops::Range;
 
 /// Options for the run that tells how much was asked for. A sample for each 8 KiB, of one frame of the stack: measured
 /// over this project's workloads that costs 3 to 15% of CPU (64 frames: up to three times the CPU) and 40% of memory, and
@@ -94,13 +95,30 @@ pub fn of_statistics(statistics: &Value) -> Option<Memory> {
 /// From jemalloc's statistics in JSON in what a program and its children have printed. They do not say whose they are:
 /// those with the most allocations are taken for those of the program that was meant.
 pub fn printed(output: &[u8]) -> Option<Memory> {
-    let found = memchr::memmem::find_iter(output, b"\"jemalloc\"").filter_map(|at| {
+    documents(output).filter_map(|(_, document)| of_statistics(&document)).max_by_key(|memory| memory.allocations)
+}
+
+/// What a program has printed, without jemalloc's statistics in JSON.
+pub fn without_statistics(output: &[u8]) -> Vec<u8> {
+    let mut rest = Vec::new();
+    let mut at = 0;
+    for (place, _) in documents(output) {
+        rest.extend_from_slice(output.get(at..place.start).unwrap_or_default());
+        at = place.end;
+    }
+    rest.extend_from_slice(output.get(at..).unwrap_or_default());
+    rest
+}
+
+/// jemalloc's statistics, each with its place.
+fn documents(output: &[u8]) -> impl Iterator<Item = (Range<usize>, Value)> {
+    memchr::memmem::find_iter(output, b"\"jemalloc\"").filter_map(|at| {
         let before = output.get(..at)?.trim_ascii_end();
         let start = before.strip_suffix(b"{")?.len();
         let mut documents = serde_json::Deserializer::from_slice(output.get(start..)?).into_iter::<Value>();
-        of_statistics(&documents.next()?.ok()?)
-    });
-    found.max_by_key(|memory| memory.allocations)
+        let document = documents.next()?.ok()?;
+        Some((start..start.saturating_add(documents.byte_offset()), document))
+    })
 }
 
 /// The same with what was asked for: the share of the usable bytes that `other`, from a run with [`REQUESTED_CONF`], has.

@@ -31,7 +31,8 @@ pub mod surroundings;
 pub mod workloads;
 
 use crate::arguments::Compare;
-use crate::terminal::{NOTE, say};
+use crate::terminal::{BAD, NOTE, say};
+use crate::verdict::UNUSABLE;
 use jeshim_host::interrupts::Interrupts;
 use jeshim_host::launch;
 use jeshim_host::starter::Starter;
@@ -54,8 +55,11 @@ pub fn main(arguments: &Compare) -> anyhow::Result<ExitCode> {
     if arguments.list {
         return allocators::show_list(arguments.lib.as_deref());
     }
-    // Before anything else: it is to be small, and this process has one thread now.
-    let starter = Starter::new().map_err(|error| anyhow::anyhow!("no process for the programs: {error}; try again"))?;
+    // Before anything else: they are to be small, and this process has one thread now.
+    let starter = || Starter::new().map_err(|error| anyhow::anyhow!("no process for the programs: {error}; try again"));
+    let starters = (starter()?, starter()?);
+    // They have noted the caller's; with SIGCHLD ignored, children of this process would vanish without a status.
+    //MERGE launch::default_sigchld();
     let older = arguments.output.against.as_deref().map(against::read).transpose()?;
     let plan = plan(arguments)?;
     report::can_write(&arguments.output)?;
@@ -65,29 +69,12 @@ pub fn main(arguments: &Compare) -> anyhow::Result<ExitCode> {
     }
     let interrupts = Interrupts::hold();
     let points = plan.points();
-    let mut runner = Runner::new(&plan, &points, starter, &interrupts, environment)?;
+    let mut runner = Runner::new(&plan, &points, starters, &interrupts, environment)?;
     let mut comparison = begin(&plan, &points);
     let began = Instant::now();
     let progress = Progress::new(arguments.output.quiet);
-    let prepared = preparation::prepare(&mut runner, &mut comparison, &progress);
-    let status = match prepared {
-        Ok(prepared) => {
-            let mut show = |now: &schedule::Progress| {
-                let participant = plan.participants.get(now.job.participant).map_or("", |allocator| &allocator.label);
-                let point = points.get(now.job.point).map(results::Point::name).unwrap_or_default();
-                let what = [participant, &point].map(str::to_owned).into_iter().filter(|part| !part.is_empty());
-                progress.run(now.done as u64, now.expected as u64, now.left, &what.collect::<Vec<_>>().join(", "));
-            };
-            let skip = |participant, point| prepared.left_out.contains(&(participant, point));
-            let result = schedule::run(&mut runner, &plan.effort, &mut comparison, &skip, &mut show);
-            progress.finish();
-            if let Err(error) = result {
-                // What was measured is shown all the same.
-                say(crate::terminal::BAD, "jeshim:", format_args!("{error:#}; what was measured until then is kept"));
-                comparison.interrupted = true;
-            }
-            None
-        }
+    let left_out = match preparation::prepare(&mut runner, &mut comparison, &progress) {
+        Ok(left_out) => left_out,
         Err(preparation::End::Interrupted) => {
             progress.finish();
             say(NOTE, "jeshim:", "interrupted before anything was measured");
@@ -95,21 +82,34 @@ pub fn main(arguments: &Compare) -> anyhow::Result<ExitCode> {
         }
         Err(preparation::End::Refused(status, why)) => {
             progress.finish();
-            Some((status, why))
+            say(BAD, "jeshim:", why);
+            return Ok(ExitCode::from(status));
         }
     };
-    if let Some((status, why)) = status {
-        say(crate::terminal::BAD, "jeshim:", why);
-        return Ok(ExitCode::from(status));
-    }
+    let mut show = |now: &schedule::Progress| {
+        let participant = plan.participants.get(now.job.participant).map_or("", |allocator| &allocator.label);
+        let point = points.get(now.job.point).map(results::Point::name).unwrap_or_default();
+        let what: Vec<&str> = [participant, &point].into_iter().filter(|part| !part.is_empty()).collect();
+        progress.run(now.done as u64, now.expected as u64, now.left, &what.join(", "));
+    };
+    let skip = |participant, point| left_out.contains(&(participant, point));
+    let result = schedule::run(&mut runner, &plan.effort, &mut comparison, &skip, &mut show);
+    progress.finish();
+    // What was measured until then is shown all the same.
+    comparison.broken = result.err().map(|error| format!("{error:#}"));
     runner.finish(&mut comparison);
     comparison.took = began.elapsed().as_secs_f64();
     if let Some((before, _)) = comparison.machine.load {
         comparison.machine.load = Some((before, surroundings::load().unwrap_or(before)));
     }
     drop(runner);
-    report::show(&comparison, older.as_ref(), &arguments.output)?;
+    let shown = report::show(&comparison, older.as_ref(), &arguments.output);
+    if let Some(broken) = &comparison.broken {
+        say(BAD, "jeshim:", format_args!("{broken}; what was measured until then is kept"));
+    }
+    shown?;
     Ok(match () {
+        () if comparison.broken.is_some() => ExitCode::from(UNUSABLE),
         () if comparison.interrupted => ExitCode::from(launch::INTERRUPTED),
         () if preparation::is_incomplete(&comparison) => ExitCode::from(INCOMPLETE),
         () => ExitCode::SUCCESS,

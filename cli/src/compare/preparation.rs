@@ -1,16 +1,16 @@
 //! The runs before the measured ones, and what follows from them: who is compared, and why others are not.
 
 use super::progress::Progress;
-use super::results::{Comparison, Finding, Proof, Served};
-use super::runner::{Refusal, Runner};
+use super::results::{Comparison, Finding, Proof, Served, finding};
+use super::runner::{Failed, Refusal, Runner};
 use super::schedule::Stop;
 use crate::verdict::UNUSABLE;
 
-/// What the measured runs begin with.
-pub(super) struct Prepared {
-    /// Participants that are not compared, with the point: they failed, or do not serve.
-    pub(super) left_out: Vec<(usize, usize)>,
-}
+/// Participants that are not compared, with the point: they failed, or do not serve.
+pub(super) type LeftOut = Vec<(usize, usize)>;
+
+/// How the text of a finding begins that leaves a participant out.
+const NOT_COMPARED: &str = "not compared";
 
 /// Why there are no measured runs.
 pub(super) enum End {
@@ -31,81 +31,99 @@ impl From<Refusal> for End {
 }
 
 /// Makes them: for every point and participant.
-pub(super) fn prepare(runner: &mut Runner, comparison: &mut Comparison, progress: &Progress) -> Result<Prepared, End> {
-    let mut prepared = Prepared { left_out: Vec::new() };
-    let participants = comparison.participants.len();
+pub(super) fn prepare(runner: &mut Runner, comparison: &mut Comparison, progress: &Progress) -> Result<LeftOut, End> {
+    let in_part = runner.takes_parts();
+    let mut left_out = LeftOut::new();
     for point in 0..comparison.points.len() {
-        let mut failures: Vec<(usize, String)> = Vec::new();
-        for participant in 0..participants {
+        let mut failures: Vec<(usize, Failed)> = Vec::new();
+        for participant in 0..comparison.participants.len() {
             let proven = runner.prove(participant, point, progress)?;
-            if let Some(failure) = proven.failure {
-                failures.push((participant, failure));
-                prepared.left_out.push((participant, point));
-            } else if let Some(finding) = finding(&proven.proof, comparison) {
-                if proven.proof.served == Served::No {
-                    prepared.left_out.push((participant, point));
+            let proof = proven.proof;
+            match proven.failure {
+                // That it does not serve says more than what was seen to be missing for it.
+                Some(failed) if failed.by_itself || proof.served != Served::No => {
+                    failures.push((participant, failed));
+                    left_out.push((participant, point));
                 }
-                comparison.findings.push(finding);
+                _ => {
+                    if !is_compared(&proof, in_part) {
+                        left_out.push((participant, point));
+                    }
+                    comparison.findings.extend(what_was_seen(&proof, in_part));
+                }
             }
-            comparison.proofs.push(proven.proof);
+            comparison.proofs.push(proof);
         }
         report_failures(&failures, point, comparison)?;
     }
-    comparison.figures = runner.figures.clone();
-    let everywhere = |participant: usize| {
-        (0..comparison.points.len()).all(|point| prepared.left_out.contains(&(participant, point)))
-    };
+    runner.finish_preparation(comparison);
+    let everywhere = |participant| (0..comparison.points.len()).all(|point| left_out.contains(&(participant, point)));
     if everywhere(comparison.baseline) {
         let label = &comparison.participants[comparison.baseline].label;
         let why = comparison.findings.iter().find(|finding| finding.participant == Some(comparison.baseline));
         let why = why.map(|finding| format!(": {}", finding.text)).unwrap_or_default();
-        return Err(End::Refused(UNUSABLE, format!("nothing can be compared with the baseline, '{label}'{why}")));
+        return Err(End::Refused(
+            UNUSABLE,
+            format!("nothing can be compared with '{label}'{why}; take another baseline with --baseline"),
+        ));
     }
-    Ok(prepared)
+    Ok(left_out)
 }
 
 /// Failures of one point: of all participants alike it is the command's, and nothing is compared; of some, a finding.
-fn report_failures(failures: &[(usize, String)], point: usize, comparison: &mut Comparison) -> Result<(), End> {
-    let name = comparison.points[point].name();
-    let at = if name.is_empty() { name } else { format!(" with {name}") };
-    if let (Some((_, failure)), true) = (failures.first(), failures.len() == comparison.participants.len()) {
-        let who = if failures.len() == 1 { "" } else { " under every allocator" };
-        let remedy = match failure.starts_with("it ended") {
+fn report_failures(failures: &[(usize, Failed)], point: usize, comparison: &mut Comparison) -> Result<(), End> {
+    if let (Some((_, failed)), true) = (failures.first(), failures.len() == comparison.participants.len()) {
+        let name = comparison.points[point].name();
+        let at = if name.is_empty() { name } else { format!(", with {name}") };
+        let what = if comparison.server { "the server" } else { "CMD" };
+        let remedy = match failed.by_itself && !comparison.server {
             true => "; mend the command, or compare all the same with --ignore-failure",
             false => "",
         };
-        let what = if comparison.server { "the server" } else { "CMD" };
-        return Err(End::Refused(UNUSABLE, format!("{what} fails{who}{at}: {failure}{remedy}")));
+        return Err(End::Refused(UNUSABLE, format!("{what} fails under every allocator{at}: {}{remedy}", failed.why)));
     }
-    for (participant, failure) in failures {
-        let label = &comparison.participants[*participant].label;
+    for (participant, failed) in failures {
         comparison.findings.push(Finding {
-            id: "failed".to_owned(),
+            id: finding::FAILED.to_owned(),
             participant: Some(*participant),
             point: Some(point),
-            text: format!(
-                "{label} is not compared{at}: in the run that was to prove it, {failure}; the others did not fail"
-            ),
+            text: format!("{NOT_COMPARED}: in the run that was to prove it, {}; others did not fail", failed.why),
         });
     }
     Ok(())
 }
 
 /// What a reader has to know about who serves.
-fn finding(proof: &Proof, comparison: &Comparison) -> Option<Finding> {
-    let label = &comparison.participants[proof.participant].label;
-    let name = comparison.points[proof.point].name();
-    let at = if name.is_empty() { name } else { format!(" with {name}") };
+fn what_was_seen(proof: &Proof, in_part: bool) -> Option<Finding> {
     let (id, text) = match proof.served {
         Served::Yes => return None,
-        Served::No => ("not_served", format!("{label} is not compared{at}: it does not serve: {}", proof.because)),
-        Served::Part => ("served_in_part", format!("{label} serves a part only{at}: {}", proof.because)),
-        Served::Unknown => ("not_proven", format!("whether {label} serves{at} is not known: {}", proof.because)),
+        Served::No => (finding::NOT_SERVED, format!("{NOT_COMPARED}: it does not serve: {}", proof.because)),
+        Served::Part if in_part => (finding::SERVED_IN_PART, format!("it serves a part only: {}", proof.because)),
+        Served::Part => {
+            let because = &proof.because;
+            let text = format!("{NOT_COMPARED}: it serves a part only: {because}; --in-part compares it all the same");
+            (finding::SERVED_IN_PART, text)
+        }
+        Served::Unknown => (finding::NOT_PROVEN, format!("whether it serves is not known: {}", proof.because)),
     };
     Some(Finding { id: id.to_owned(), participant: Some(proof.participant), point: Some(proof.point), text })
 }
 
-/// Whether somebody who was to be compared was not.
+/// Whether the measured runs of a participant are its own.
+fn is_compared(proof: &Proof, in_part: bool) -> bool {
+    match proof.served {
+        Served::Yes | Served::Unknown => true,
+        Served::Part => in_part,
+        Served::No => false,
+    }
+}
+
+/// Whether somebody who was to be compared was not, or not in every round.
 pub(super) fn is_incomplete(comparison: &Comparison) -> bool {
-    comparison.findings.iter().any(|finding| matches!(finding.id.as_str(), "failed" | "not_served" | "dropped"))
+    let is_missing = |finding: &Finding| match finding.id.as_str() {
+        finding::FAILED | finding::NOT_SERVED => true,
+        finding::SERVED_IN_PART => finding.text.starts_with(NOT_COMPARED),
+        _ => false,
+    };
+    comparison.findings.iter().any(is_missing)
 }

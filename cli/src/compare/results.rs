@@ -28,6 +28,8 @@ pub struct Comparison {
     pub took: f64,
     /// Whether it was ended by Ctrl-C or a signal before it was complete.
     pub interrupted: bool,
+    /// Why jeshim could not go on; `None`: it could.
+    pub broken: Option<String>,
     /// Where it was run.
     pub machine: Machine,
     /// Who took part; the order of the columns.
@@ -224,17 +226,57 @@ pub struct Memory {
     pub allocations: u64,
 }
 
+/// The ids of findings (docs/compare.md).
+pub mod finding {
+    /// Runs of one participant failed where others did not.
+    pub const FAILED: &str = "failed";
+    /// The allocator was seen not to serve.
+    pub const NOT_SERVED: &str = "not_served";
+    /// It serves a part of the memory, or of the processes.
+    pub const SERVED_IN_PART: &str = "served_in_part";
+    /// Nothing was seen that tells whether it serves.
+    pub const NOT_PROVEN: &str = "not_proven";
+    /// A figure that matters could not be told.
+    pub const TOO_NOISY: &str = "too_noisy";
+    /// The budget was over before the precision was reached.
+    pub const SHORT_BUDGET: &str = "short_budget";
+    /// A metric was found in no run.
+    pub const METRIC: &str = "metric_never_matched";
+    /// One participant never printed a metric that others have.
+    pub const NOT_PRINTED: &str = "metric_not_printed";
+    /// The program left processes running.
+    pub const LEFT_RUNNING: &str = "left_running";
+    /// A server did not end on SIGTERM.
+    pub const KILLED: &str = "killed";
+    /// A server ended with another status than 0 when it was asked to end.
+    pub const ENDED_BADLY: &str = "ended_badly";
+    /// All of them.
+    pub const ALL: [&str; 11] = [
+        FAILED,
+        NOT_SERVED,
+        SERVED_IN_PART,
+        NOT_PROVEN,
+        TOO_NOISY,
+        SHORT_BUDGET,
+        METRIC,
+        NOT_PRINTED,
+        LEFT_RUNNING,
+        KILLED,
+        ENDED_BADLY,
+    ];
+}
+
 /// What a reader has to know.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Finding {
-    /// For machines: "failed", "not_served", "timeout", "metric_never_matched", "too_noisy", "left_running" …
+    /// For machines: one of [`finding`].
     pub id: String,
     /// Index of the participant that it is about.
     pub participant: Option<usize>,
     /// Index of the point that it is about.
     pub point: Option<usize>,
-    /// A line: cause; remedy.
+    /// A line: cause; remedy. Whom and which point it is about is not in it.
     pub text: String,
 }
 

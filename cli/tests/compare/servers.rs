@@ -198,7 +198,7 @@ fn a_phase_that_fails_is_the_runs_failure() {
         .expect("jeshim");
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(125), "{said}");
-    assert!(said.contains("the phase 'load' failed") && said.contains("no such table"), "{said}");
+    assert!(said.contains("the phase 'load' ended with status 6") && said.contains("no such table"), "{said}");
 }
 
 #[test]
@@ -212,4 +212,71 @@ fn what_is_for_servers_only_asks_for_one() {
         let said = stderr(&output);
         assert!(output.status.code() == Some(125) && said.contains(expected), "{arguments:?}: {said}");
     }
+}
+
+/// A server of one line; it says "on" when it is ready.
+fn python(line: &str) -> [String; 3] {
+    ["python3".to_owned(), "-uc".to_owned(), format!("import os, signal, sys, time\n{line}")]
+}
+
+fn driven(options: &[&str], server: &str) -> std::process::Output {
+    let mut command = compare();
+    command.args(["--with", "a=system", "--with", "b=system", "--rounds", "2", "--json", "--server"]);
+    command.args(options).arg("--").args(python(server)).output().expect("jeshim")
+}
+
+#[test]
+fn phases_find_signals_as_they_were_given_to_jeshim() {
+    let began = std::time::Instant::now();
+    let phase = "x=sleep 60 & p=$!; sleep 0.2; kill $p; wait $p; test $? -eq 143";
+    let output = driven(&["--ready-log", "on", "--phase", phase], "print('on'); time.sleep(100)");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(began.elapsed() < std::time::Duration::from_secs(50));
+}
+
+#[test]
+fn what_a_phase_leaves_running_is_ended() {
+    let marker = format!("60.{:09}", std::process::id());
+    let phase = format!("x=setsid sleep {marker} & sleep {marker} & true");
+    let output = driven(&["--ready-log", "on", "--phase", &phase], "print('on'); time.sleep(100)");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let left = std::process::Command::new("pgrep").args(["-f", &format!("sleep {marker}")]).output().expect("pgrep");
+    assert!(left.stdout.is_empty(), "{}", String::from_utf8_lossy(&left.stdout));
+}
+
+#[test]
+fn a_server_that_ends_while_it_is_asked_whether_it_is_ready_says_how() {
+    let output =
+        driven(&["--ready-cmd", "sleep 1; false", "--phase", "x=true"], "sys.stderr.write('no disk'); sys.exit(9)");
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(125), "{said}");
+    assert!(said.contains("status 9") && said.contains("no disk"), "{said}");
+}
+
+#[test]
+fn the_time_of_workers_that_have_ended_is_the_servers() {
+    let server = "
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+print('on')
+while True:
+    time.sleep(0.05)
+    pid = os.fork()
+    if pid == 0:
+        end = time.process_time() + 0.2
+        while time.process_time() < end: pass
+        os._exit(0)
+    os.waitpid(pid, 0)
+";
+    let output = driven(&["--ready-log", "on", "--phase", "x=sleep 2"], server);
+    let result = super::read(&output);
+    let used = cell(&result, "phase/x/cpu_time", 0)["median"].as_f64().expect("a number");
+    assert!(used > 0.3, "{used}");
+}
+
+#[test]
+fn a_server_that_fails_when_it_is_to_end_is_a_finding() {
+    let server = "signal.signal(signal.SIGTERM, lambda *_: sys.exit(7)); print('on'); time.sleep(100)";
+    let result = super::read(&driven(&["--ready-log", "on", "--phase", "x=true"], server));
+    let texts = findings(&result, "ended_badly");
+    assert!(texts.iter().any(|text| text.contains("status 7")), "{texts:?}");
 }

@@ -41,6 +41,7 @@ pub mod live;
 pub mod machine;
 pub mod ports;
 pub mod process;
+pub mod standard_input;
 pub mod starter;
 pub mod tree;
 pub mod watch;

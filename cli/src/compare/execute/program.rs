@@ -1,8 +1,9 @@
 //! A program that ends by itself.
 
-use super::sampler::Sampler;
+use super::sampler::{Sampler, Wanted};
 use crate::compare::results::{Figure, Unit};
 use jeshim_host::interrupts::Interrupts;
+use jeshim_host::launch::TERM;
 use jeshim_host::starter::{Finished, Start, Starter};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -17,7 +18,6 @@ const KEPT: u64 = 32 << 20;
 const TURN: Duration = Duration::from_millis(40);
 /// Between SIGTERM and SIGKILL.
 const TIME_TO_END: Duration = Duration::from_secs(1);
-const SIGTERM: i32 = 15;
 /// The variable that is set to move the stack.
 const PADDING: &str = "COMPARE_PADDING";
 /// Its largest length in bytes: a page, after which addresses begin to look alike again.
@@ -32,13 +32,15 @@ pub struct Order<'a> {
     pub variables: &'a [(OsString, OsString)],
     /// The folder in which it runs; this process's when `None`.
     pub folder: Option<&'a Path>,
+    /// Its standard input; `/dev/null` when `None`.
+    pub input: Option<&'a Path>,
 }
 
 impl<'a> Order<'a> {
     /// With the files for what it prints.
     pub fn printing_to(&self, output: &'a Path, errors: &'a Path) -> Start<'a> {
-        let Order { words, variables, folder } = *self;
-        Start { words, variables, folder, input: None, output, errors }
+        let Order { words, variables, folder, input } = *self;
+        Start { words, variables, folder, input, output, errors }
     }
 }
 
@@ -57,6 +59,8 @@ pub struct Observed {
     pub tree_peak: u64,
     /// Whether the library was seen in one of its processes. `None`: nobody could look; see [`super::sampler`].
     pub loaded: Option<bool>,
+    /// Programs that certainly were without it ([`Wanted::everywhere`]).
+    pub without: Vec<String>,
     /// What it printed: of a great deal, beginning and end.
     pub output: Vec<u8>,
     /// What it printed on standard error.
@@ -87,14 +91,14 @@ pub fn run(
     order: &Order,
     sample: Duration,
     timeout: Duration,
-    library: Option<&Path>,
+    wanted: Option<Wanted>,
     interrupts: &Interrupts,
     place: &Path,
 ) -> Result<Observed, Failure> {
     let (output, errors) = (place.join("output"), place.join("errors"));
     let started = Instant::now();
     let pid = start(starter, &order.printing_to(&output, &errors))?;
-    let end = Sampler::begin(starter.pid(), started, sample, library).map_err(Failure::Broken).and_then(|sampler| {
+    let end = Sampler::begin(starter.pid(), started, sample, wanted).map_err(Failure::Broken).and_then(|sampler| {
         let end = wait(starter, started.checked_add(timeout), interrupts);
         Ok((end?, sampler.end()))
     });
@@ -116,6 +120,7 @@ pub fn run(
         memory: samples.memory,
         tree_peak: samples.peak.max(finished.peak),
         loaded: samples.loaded,
+        without: samples.without,
         output: read(&output)?,
         errors: read(&errors)?,
         finished,
@@ -137,11 +142,12 @@ pub fn start(starter: &mut Starter, start: &Start) -> Result<u32, Failure> {
 fn wait(starter: &mut Starter, until: Option<Instant>, interrupts: &Interrupts) -> Result<(Finished, bool), Failure> {
     loop {
         let left = until.map_or(TURN, |until| until.saturating_duration_since(Instant::now()));
-        if let Some(finished) = starter.wait(Some(left.min(TURN))).map_err(Failure::Broken)? {
-            return Ok((finished, false));
-        }
+        let finished = starter.wait(Some(left.min(TURN))).map_err(Failure::Broken)?;
         if interrupts.arrived() {
             return Err(Failure::Interrupted);
+        }
+        if let Some(finished) = finished {
+            return Ok((finished, false));
         }
         if left.is_zero() {
             let finished = end_softly(starter).map_err(Failure::Broken)?;
@@ -153,17 +159,21 @@ fn wait(starter: &mut Starter, until: Option<Instant>, interrupts: &Interrupts) 
 
 /// Asks the program to end, and then ends all that is there. What it used, if its end was not told before.
 fn end_softly(starter: &mut Starter) -> io::Result<Option<Finished>> {
-    starter.signal(SIGTERM)?;
+    starter.signal(TERM)?;
     let finished = starter.wait(Some(TIME_TO_END)).unwrap_or(None);
     Ok(starter.end_all()?.or(finished))
 }
 
 /// Reads what is kept of a file, and removes it.
-fn take(path: &Path) -> io::Result<Vec<u8>> {
+pub(super) fn take(path: &Path) -> io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
     let mut kept = Vec::new();
     file.by_ref().take(KEPT).read_to_end(&mut kept)?;
+    if length > KEPT.saturating_mul(2) {
+        // What is left out parts a line from another.
+        kept.push(b'\n');
+    }
     file.seek(SeekFrom::Start(length.saturating_sub(KEPT).max(KEPT)))?;
     file.take(KEPT).read_to_end(&mut kept)?;
     std::fs::remove_file(path)?;

@@ -104,6 +104,7 @@ pub(crate) struct EffortDraft {
     pub(crate) sample: Option<Duration>,
     pub(crate) ignore_failure: bool,
     pub(crate) no_requested: bool,
+    pub(crate) in_part: bool,
 }
 
 #[derive(Debug, Default)]

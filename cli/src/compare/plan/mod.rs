@@ -113,6 +113,8 @@ pub struct Effort {
     pub sample: Duration,
     /// Whether runs that end with another status than 0 count.
     pub ignore_failure: bool,
+    /// Whether participants are compared that serve a part only.
+    pub in_part: bool,
     /// Whether one run more is made to learn how many bytes were asked for.
     pub requested: bool,
 }
@@ -127,6 +129,7 @@ impl Default for Effort {
             timeout: Duration::from_secs(600),
             sample: Duration::from_millis(10),
             ignore_failure: false,
+            in_part: false,
             requested: true,
         }
     }

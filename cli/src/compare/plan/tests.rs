@@ -60,6 +60,7 @@ fn effort_is_as_it_was_typed() {
             timeout: Duration::from_secs(240),
             sample: Duration::from_millis(5),
             ignore_failure: true,
+            in_part: false,
             requested: false,
         }
     );

@@ -91,6 +91,7 @@ fn lay_effort(arguments: &Compare, draft: &mut Draft) {
     effort.sample = typed.sample.or(effort.sample);
     effort.ignore_failure |= typed.ignore_failure;
     effort.no_requested |= typed.no_requested;
+    effort.in_part |= typed.in_part;
 }
 
 fn lay_server(arguments: &Compare, draft: &mut Draft) -> anyhow::Result<()> {

@@ -27,7 +27,9 @@ mod system;
 use super::allocators::{Allocator, Kind};
 use super::breakdown;
 use super::results::{Memory, Proof, Served};
+use crate::doctor::machine::cause;
 use crate::records::Folder;
+use crate::terminal::printable;
 use bindings::Image;
 use jeshim_host::launch::Ended;
 use std::ffi::{OsStr, OsString};
@@ -37,6 +39,9 @@ use subject::Command;
 
 /// jemalloc's statistics as JSON, totals and sums only.
 const STATISTICS: &str = "stats_print:true,stats_print_opts:Jablxeh";
+
+/// Room that a record takes, in bytes.
+const ROOM: usize = 64 * 1024;
 
 /// A run that is watched: from before its start to the judgement.
 #[derive(Debug)]
@@ -67,6 +72,28 @@ pub struct Judgement {
 }
 
 impl Judgement {
+    /// The records say what jemalloc did; they do not say that a program was executed that left none. The dynamic linker
+    /// does.
+    fn and_by_bindings(self, bindings: Judgement) -> Judgement {
+        match (self.served, bindings.served) {
+            (Served::Yes, Served::No | Served::Part) => Judgement { memory: self.memory, ..bindings },
+            _ => self,
+        }
+    }
+
+    /// Takes "served" back where programs of the tree ran without the library: static ones, and those to which LD_PRELOAD
+    /// was not passed on, leave no other trace.
+    pub fn with_programs_without(self, programs: &[String]) -> Judgement {
+        if self.served != Served::Yes || programs.is_empty() {
+            return self;
+        }
+        let because = format!(
+            "{} ran without its library: static, or started without LD_PRELOAD ('jeshim check' says which)",
+            programs.join(", ")
+        );
+        Judgement { served: Served::Part, because, ..self }
+    }
+
     /// For a participant at a point.
     pub fn proof(self, participant: usize, point: usize) -> Proof {
         let Judgement { served, by, because, memory } = self;
@@ -84,11 +111,10 @@ impl Watching {
         let mut variables = Vec::new();
         if let Kind::Jeshim(_) = allocator.kind {
             variables.push(("JESHIM_REPORT".into(), folder.template().into_os_string()));
-        } else {
-            // With the files, the point shows at which a process has replaced its program.
-            variables.push(("LD_DEBUG".into(), "bindings,files".into()));
-            variables.push(("LD_DEBUG_OUTPUT".into(), folder.path().join(OUTPUT).into_os_string()));
         }
+        // With the files, the point shows at which a process has replaced its program.
+        variables.push(("LD_DEBUG".into(), "bindings,files".into()));
+        variables.push(("LD_DEBUG_OUTPUT".into(), folder.path().join(OUTPUT).into_os_string()));
         if let Kind::Jemalloc(_) = allocator.kind {
             variables.push(("MALLOC_CONF".into(), conf_with(allocator, STATISTICS)));
         }
@@ -127,8 +153,21 @@ impl Watching {
     ) -> Judgement {
         let Some(command) = Command::new(words, variables, pid, ended) else { return Judgement::default() };
         let said = String::from_utf8_lossy(errors);
+        if let Err(error) = self.has_room() {
+            return Judgement {
+                because: format!(
+                    "nothing could be written about it in {}: {}; make room, or set TMPDIR to another folder",
+                    printable(self.folder.path()),
+                    cause(&error)
+                ),
+                ..Judgement::default()
+            };
+        }
         let mut judgement = match &allocator.kind {
-            Kind::Jeshim(path) => jeshim::judge(&command, path, &self.folder, &said),
+            Kind::Jeshim(path) => {
+                let by_records = jeshim::judge(&command, path, &self.folder, &said);
+                by_records.and_by_bindings(preloaded::judge(&command, path, &self.processes(), &said))
+            }
             Kind::System => system::judge(&command, &self.processes()),
             Kind::Jemalloc(path) | Kind::Other(path) => preloaded::judge(&command, path, &self.processes(), &said),
         };
@@ -136,6 +175,12 @@ impl Watching {
             judgement.memory = breakdown::printed(errors);
         }
         judgement
+    }
+
+    /// Whether what was to be written could be: a full disk is no proof of anything.
+    fn has_room(&self) -> std::io::Result<()> {
+        let file = self.folder.path().join("room");
+        std::fs::write(&file, [0; ROOM]).and_then(|()| std::fs::remove_file(file))
     }
 
     /// What the dynamic linker has written, of each process.

@@ -7,6 +7,7 @@ use crate::compare::analysis::{Analysis, analyse};
 use crate::compare::results::Comparison;
 use crate::terminal::{BAD, printable, say, write_report};
 use anyhow::bail;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// Standard output, as it is typed.
@@ -26,6 +27,10 @@ pub fn can_write(asked: &OutputArguments) -> anyhow::Result<()> {
     for (index, file) in files.iter().enumerate() {
         if files.iter().take(index).any(|other| other == file) {
             bail!("two reports would be written to {}; name two files", printable(file));
+        }
+        let before = std::fs::metadata(file).ok();
+        if before.is_some_and(|before| before.is_file() && before.permissions().mode() & 0o111 != 0) {
+            bail!("{} is a program, which a report would replace; name another file", printable(file));
         }
         let is_new = std::fs::symlink_metadata(file).is_err();
         crate::terminal::can_write(file)?;

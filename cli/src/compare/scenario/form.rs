@@ -32,6 +32,8 @@ pub(super) struct File {
     pub(super) ignore_failure: bool,
     #[serde(default)]
     pub(super) no_requested: bool,
+    #[serde(default)]
+    pub(super) in_part: bool,
     pub(super) server: Option<Spanned<Server>>,
 }
 

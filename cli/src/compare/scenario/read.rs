@@ -57,6 +57,7 @@ pub(super) fn scenario(file: File, source: &Source, path: &Path) -> anyhow::Resu
             sample: time(file.sample, source)?.map(|given| given.value),
             ignore_failure: file.ignore_failure,
             no_requested: file.no_requested,
+            in_part: file.in_part,
         },
         server,
         folder: Some(folder(file.folder, source, path)?),

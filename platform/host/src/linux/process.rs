@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// A variable of a process, as it was when its program began. `None` when that cannot be read; `Some(None)` when it
@@ -19,6 +20,11 @@ fn find_variable(environment: &[u8], name: &str) -> Option<OsString> {
         let value = entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?;
         Some(OsString::from_vec(value.to_vec()))
     })
+}
+
+/// A path under which the file that is standard input can be opened again, also when it has lost its name.
+pub(crate) fn standard_input_path() -> Option<PathBuf> {
+    Some(PathBuf::from(format!("/proc/{}/fd/0", std::process::id())))
 }
 
 /// How long ago a process was forked, to a hundredth of a second. `None` when there is none.

@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -83,8 +83,8 @@ pub fn peak(pid: u32) -> Option<u64> {
     kilobytes(&read(format!("/proc/{pid}/status"))?, "VmHWM:")
 }
 
-/// Time on a processor so far, its own, in hundredths of a second: those who watch a process that is to end by itself
-/// have it better from `wait4`.
+/// Time on a processor so far, its own and that of children that have ended and were waited for, in hundredths of a
+/// second: those who watch a process that is to end by itself have it better from `wait4`.
 pub fn processor_time(pid: u32) -> Option<Duration> {
     let ticks = Stat::of(pid)?.ticks;
     Some(Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64))
@@ -93,6 +93,11 @@ pub fn processor_time(pid: u32) -> Option<Duration> {
 /// Whether there is such a process, and it is no zombie.
 pub fn is_running(pid: u32) -> bool {
     Stat::of(pid).is_some_and(|stat| !matches!(stat.state, b'Z' | b'X'))
+}
+
+/// The path of what it executes.
+pub fn program(pid: u32) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{pid}/exe")).ok()
 }
 
 /// Whether it has executed something since it was forked; before, its memory is its parent's.
@@ -131,7 +136,7 @@ impl Stat {
             state: *words.first()?.as_bytes().first()?,
             parent: u32::try_from(number(1)?).ok()?,
             flags: number(6)?,
-            ticks: number(11)?.saturating_add(number(12)?),
+            ticks: (11..=14).filter_map(number).fold(0, u64::saturating_add),
         })
     }
 }
@@ -174,7 +179,7 @@ mod tests {
     fn a_name_with_parentheses_and_other_bytes_is_passed_over() {
         let text = b"12 (a) S \xff) R 7 12 12 0 -1 4194368 1 2 3 4 150 50 6 7 20 0 1 0 99 0 0";
         let stat = Stat::read(text).expect("it can be read");
-        assert_eq!((stat.state, stat.parent, stat.ticks), (b'R', 7, 200));
+        assert_eq!((stat.state, stat.parent, stat.ticks), (b'R', 7, 213));
         assert_ne!(stat.flags & PF_FORKNOEXEC, 0);
         assert!(Stat::read(b"12 (a").is_none() && Stat::read(b"12 (a) R 7").is_none());
     }

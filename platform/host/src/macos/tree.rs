@@ -2,9 +2,10 @@
 
 use crate::tree::Resident;
 use std::collections::BTreeSet;
-use std::ffi::c_void;
+use std::ffi::{OsString, c_void};
 use std::mem::size_of;
-use std::path::Path;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The process has called exec (PROC_FLAG_EXEC of `<sys/proc_info.h>`).
@@ -67,6 +68,16 @@ pub fn processor_time(pid: u32) -> Option<Duration> {
 /// Whether there is such a process, and it is no zombie.
 pub fn is_running(pid: u32) -> bool {
     all(pid).is_some_and(|all| all.pbsd.pbi_status != SZOMB)
+}
+
+/// The path of what it executes.
+pub fn program(pid: u32) -> Option<PathBuf> {
+    let mut path = vec![0_u8; libc::PROC_PIDPATHINFO_MAXSIZE as usize];
+    let size = u32::try_from(path.len()).ok()?;
+    // SAFETY: the buffer is as large as is said.
+    let length = unsafe { libc::proc_pidpath(pid.cast_signed(), path.as_mut_ptr().cast(), size) };
+    path.truncate(usize::try_from(length).ok().filter(|length| *length > 0)?);
+    Some(PathBuf::from(OsString::from_vec(path)))
 }
 
 /// Whether it has executed something since it was forked.

@@ -4,7 +4,7 @@
 use super::pace::Pace;
 use jeshim_host::process::own_thread_time;
 use jeshim_host::tree;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -23,6 +23,9 @@ pub(super) struct Search {
     found: bool,
     /// A process had time enough, and does not have it.
     missing: bool,
+    /// Whether it is looked for in all of them, and the programs of those that do not have it.
+    everywhere: bool,
+    pub(super) without: BTreeSet<String>,
 }
 
 #[derive(Debug)]
@@ -34,15 +37,23 @@ struct Known {
 }
 
 impl Search {
-    pub(super) fn of(library: &Path) -> Search {
+    pub(super) fn of(library: &Path, everywhere: bool) -> Search {
         let library = library.canonicalize().unwrap_or_else(|_| library.to_owned());
         let pace = Pace::new(FIRST, Instant::now());
-        Search { library, known: BTreeMap::new(), pace, found: false, missing: false }
+        Search {
+            library,
+            known: BTreeMap::new(),
+            pace,
+            found: false,
+            missing: false,
+            everywhere,
+            without: BTreeSet::new(),
+        }
     }
 
     /// Looks at those whose turn it is. When the next turn is; `None` when there is nothing more to learn.
     pub(super) fn look(&mut self, now: Instant, pids: impl FnOnce() -> Vec<u32>) -> Option<Instant> {
-        if self.found {
+        if self.found && !self.everywhere {
             return None;
         }
         if self.pace.is_due(now) {
@@ -52,10 +63,15 @@ impl Search {
             for pid in pids {
                 let new = || Known { next: now + FIRST, pause: FIRST, executes: None };
                 let known = self.known.entry(pid).or_insert_with(new);
-                if !self.found && now >= known.next {
+                if (self.everywhere || !self.found) && now >= known.next {
                     match known.look(pid, now, &self.library) {
                         Some(true) => self.found = true,
-                        Some(false) => self.missing = true,
+                        Some(false) => {
+                            self.missing = true;
+                            if self.everywhere {
+                                self.without.extend(tree::program(pid).map(crate::terminal::printable));
+                            }
+                        }
                         None => {}
                     }
                 }

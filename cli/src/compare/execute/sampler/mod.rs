@@ -13,7 +13,7 @@ use library::Search;
 use memory::Tree;
 use pace::Pace;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -24,6 +24,15 @@ pub struct Sampler {
     /// Dropped to end the thread.
     stop: Sender<()>,
     thread: Option<JoinHandle<Samples>>,
+}
+
+/// A library that is looked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    /// The library.
+    pub library: &'a Path,
+    /// Whether it is looked for in every process, and not only until it is seen in one.
+    pub everywhere: bool,
 }
 
 /// What was seen.
@@ -37,6 +46,8 @@ pub struct Samples {
     /// Whether the library was seen in a process. `None`: none could be looked at; `false`: in one that had time
     /// enough to load it, it was not there.
     pub loaded: Option<bool>,
+    /// Programs that had time enough to load it, and have not: only when it was looked for everywhere.
+    pub without: Vec<String>,
 }
 
 impl Sampler {
@@ -45,13 +56,13 @@ impl Sampler {
     ///
     /// # Errors
     /// When there can be no more threads.
-    pub fn begin(root: u32, started: Instant, every: Duration, library: Option<&Path>) -> io::Result<Sampler> {
+    pub fn begin(root: u32, started: Instant, every: Duration, wanted: Option<Wanted>) -> io::Result<Sampler> {
         let (stop, stopped) = channel();
-        if every.is_zero() && library.is_none() {
+        if every.is_zero() && wanted.is_none() {
             return Ok(Sampler { stop, thread: None });
         }
-        let library = library.map(Path::to_owned);
-        let work = move || look_until(&stopped, root, started, every, library);
+        let search = wanted.map(|wanted| Search::of(wanted.library, wanted.everywhere));
+        let work = move || look_until(&stopped, root, started, every, search);
         let thread = std::thread::Builder::new().name("sampler".into()).spawn(work)?;
         Ok(Sampler { stop, thread: Some(thread) })
     }
@@ -74,10 +85,9 @@ fn look_until(
     root: u32,
     started: Instant,
     every: Duration,
-    library: Option<PathBuf>,
+    mut search: Option<Search>,
 ) -> Samples {
     let mut tree = Tree::below(root);
-    let mut search = library.map(|library| Search::of(&library));
     let mut curve = (!every.is_zero()).then(|| (Curve::default(), Pace::new(every, started)));
     loop {
         let now = Instant::now();
@@ -105,5 +115,7 @@ fn look_until(
         }
     }
     let (memory, peak) = curve.map(|(curve, _)| curve.finish()).unwrap_or_default();
-    Samples { memory, peak, loaded: search.and_then(|search| search.answer()) }
+    let loaded = search.as_ref().and_then(Search::answer);
+    let without = search.map(|search| search.without.into_iter().collect()).unwrap_or_default();
+    Samples { memory, peak, loaded, without }
 }

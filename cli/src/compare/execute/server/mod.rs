@@ -2,29 +2,30 @@
 
 mod ending;
 mod phases;
+mod readiness;
 mod running;
 
-use super::program::{self, Failure, Order};
-use super::sampler::Sampler;
+use super::program::{self, Failure, Order, take};
+use super::sampler::{Sampler, Wanted};
 use super::words::last_line;
+use crate::compare::breakdown::without_statistics;
 use crate::compare::metrics::Metrics;
 use crate::compare::plan::{self, Ready};
 use crate::compare::results::Figure;
 use crate::terminal::printable;
 use ending::{Remark, stop};
 use jeshim_host::interrupts::Interrupts;
-use jeshim_host::launch::{self, Ended};
 use jeshim_host::ports;
 use jeshim_host::starter::{Finished, Starter};
-use running::Running;
-use std::collections::BTreeSet;
+use running::{Running, Seen};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How often it is asked whether something has come about.
 const INTERVAL: Duration = Duration::from_millis(20);
-/// How long a port may take to be free after the server before has ended.
-const PORT_PATIENCE: Duration = Duration::from_secs(5);
+/// How long a port may take to be free after the server before has ended: connections linger for a minute.
+const PORT_PATIENCE: Duration = Duration::from_secs(65);
 
 /// What was seen of a server.
 #[derive(Debug, Default)]
@@ -45,10 +46,14 @@ pub struct Observed {
     pub tree_peak: u64,
     /// Whether the library was seen mapped.
     pub loaded: Option<bool>,
+    /// Programs of its tree that certainly were without it.
+    pub without: Vec<String>,
     /// What it printed on standard error.
     pub errors: Vec<u8>,
     /// Metrics that were found.
-    pub metrics: BTreeSet<String>,
+    pub found: BTreeSet<String>,
+    /// Why others were not.
+    pub missing: BTreeMap<String, String>,
     /// What a reader has to know: it had to be killed.
     pub remarks: Vec<Remark>,
 }
@@ -73,17 +78,25 @@ pub struct Driver<'a> {
     pub interrupts: &'a Interrupts,
     /// A folder for what is printed.
     pub place: &'a Path,
+    /// Whether jemalloc's statistics are among what it prints, and none of its own words.
+    pub statistics: bool,
 }
 
 /// How a step of the run came out: `Err` is why the run does not count.
 type Step<T> = Result<Result<T, String>, Failure>;
 
 impl Driver<'_> {
-    /// Makes the run.
+    /// Makes the run. The helper starts what drives the server.
     ///
     /// # Errors
     /// When it cannot be started, or no more runs can be made. A server that fails is an [`Observed::failure`].
-    pub fn run(&self, starter: &mut Starter, order: &Order, library: Option<&Path>) -> Result<Observed, Failure> {
+    pub fn run(
+        &self,
+        starter: &mut Starter,
+        helper: &mut Starter,
+        order: &Order,
+        wanted: Option<Wanted>,
+    ) -> Result<Observed, Failure> {
         if let Ready::Port(port) = self.server.ready
             && let Some(taken) = self.port_is_taken(port)?
         {
@@ -92,82 +105,56 @@ impl Driver<'_> {
         let (output, errors) = (self.place.join("server.out"), self.place.join("server.err"));
         let began = Instant::now();
         let pid = program::start(starter, &order.printing_to(&output, &errors))?;
-        let sampler = Sampler::begin(starter.pid(), began, self.sample, library);
-        let mut run = Running {
-            driver: self,
-            starter,
-            pid,
-            began,
-            figures: Vec::new(),
-            marks: Vec::new(),
-            metrics: BTreeSet::new(),
-            finished: None,
-        };
+        let sampler = Sampler::begin(starter.pid(), began, self.sample, wanted);
+        let mut run = Running { driver: self, starter, helper, pid, began, seen: Seen::default(), finished: None };
         let lived = run.live(&output, &errors);
-        let Running { figures, marks, metrics, finished, .. } = run;
+        let Running { seen, finished, .. } = run;
         let stopped = stop(starter, finished, self.server.stop_timeout);
         let sampled = sampler.map_err(Failure::Broken)?.end();
-        let lived = lived?;
-        let (finished, mut remarks) = stopped.map_err(Failure::Broken)?;
-        let mut failure = lived.err();
-        if let (None, Some(Ended::Killed(signal))) = (&failure, finished.as_ref().map(|finished| finished.ended))
-            && !matches!(signal, launch::TERM | launch::KILL)
-        {
-            failure = Some(format!("the server ended by {}", launch::signal_name(signal)));
+        let mut failure = lived?.err();
+        let (finished, remarks) = stopped.map_err(Failure::Broken)?;
+        let printed = take(&output).map_err(Failure::Broken)?;
+        let errors = take(&errors).map_err(Failure::Broken)?;
+        if let Some(failure) = &mut failure {
+            let own = if self.statistics { without_statistics(&errors) } else { errors.clone() };
+            if let Some(line) = last_line(&own).or_else(|| last_line(&printed)) {
+                failure.push_str(&format!("; the last it said: {line}"));
+            }
         }
-        if finished.as_ref().is_some_and(|finished| !finished.left_running.is_empty()) {
-            let text = "processes of the server ran on after its end, and were ended before the next run";
-            remarks.push(("left_running", text.to_owned()));
-        }
-        let errors = std::fs::read(&errors).unwrap_or_default();
-        if let Some(failure) = &mut failure
-            && let Some(line) = last_line(&errors).or_else(|| last_line(&std::fs::read(&output).unwrap_or_default()))
-        {
-            failure.push_str(&format!("; the last it said: {line}"));
-        }
-        let tree_peak = sampled.peak.max(finished.as_ref().map_or(0, |finished| finished.peak));
         Ok(Observed {
             pid,
-            finished,
             failure,
-            figures,
+            figures: seen.figures,
             memory: sampled.memory,
-            marks,
-            tree_peak,
+            marks: seen.marks,
+            tree_peak: sampled.peak.max(finished.as_ref().map_or(0, |finished| finished.peak)),
+            finished,
             loaded: sampled.loaded,
+            without: sampled.without,
             errors,
-            metrics,
+            found: seen.found,
+            missing: seen.missing,
             remarks,
         })
     }
 
     /// Waits until a port is free. Who has it, when somebody keeps it.
     fn port_is_taken(&self, port: u16) -> Result<Option<String>, Failure> {
-        let until = Instant::now() + PORT_PATIENCE;
+        let began = Instant::now();
         while !ports::is_free(port) {
-            // A server of the run before needs a moment; anybody else will not go away.
-            if Instant::now() > until
-                || ports::listener(port).is_some() && Instant::now() + PORT_PATIENCE > until + INTERVAL
-            {
-                return Ok(Some(taken(port)));
+            // A server of the run before needs a moment to be gone; anybody who listens will not go away.
+            if began.elapsed() > PORT_PATIENCE || ports::listener(port).is_some() {
+                let owner = ports::listener(port).map_or_else(
+                    || "somebody".to_owned(),
+                    |owner| format!("{} (pid {})", printable(&owner.name), owner.pid),
+                );
+                return Ok(Some(format!("the port {port} is taken by {owner}; stop it, or choose another port")));
             }
-            pause(self.interrupts)?;
+            if self.interrupts.arrived() {
+                return Err(Failure::Interrupted);
+            }
+            std::thread::sleep(INTERVAL);
         }
         Ok(None)
     }
-}
-
-/// Cause and remedy of a port that somebody has.
-pub fn taken(port: u16) -> String {
-    let owner = ports::listener(port)
-        .map_or_else(|| "somebody".to_owned(), |owner| format!("{} (pid {})", printable(&owner.name), owner.pid));
-    format!("the port {port} is taken by {owner}; stop it, or choose another port")
-}
-
-fn pause(interrupts: &Interrupts) -> Result<(), Failure> {
-    if interrupts.arrived() {
-        return Err(Failure::Interrupted);
-    }
-    std::thread::sleep(INTERVAL);
-    Ok(())
 }

@@ -35,7 +35,10 @@ impl Draft {
         let constants = self.constants_filled()?;
         let commands = self.commands.iter().map(|command| self.command(&command.value, &constants)).collect();
         let server = match &self.server {
-            Some(server) => Some(server::checked_server(server, &constants)?),
+            Some(server) => {
+                let swept: Vec<&str> = self.parameters.iter().map(|parameter| parameter.value.name.as_str()).collect();
+                Some(server::checked_server(server, &constants, &swept)?)
+            }
             None => None,
         };
         Ok(Plan {
@@ -227,6 +230,7 @@ fn checked_effort(draft: &EffortDraft) -> anyhow::Result<Effort> {
         timeout,
         sample: draft.sample.unwrap_or(usual.sample),
         ignore_failure: draft.ignore_failure,
+        in_part: draft.in_part,
         requested: !draft.no_requested,
     })
 }

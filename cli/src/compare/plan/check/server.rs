@@ -20,11 +20,15 @@ impl ServerDraft {
     }
 }
 
-pub(super) fn checked_server(given: &Given<ServerDraft>, constants: &[(String, String)]) -> anyhow::Result<Server> {
+pub(super) fn checked_server(
+    given: &Given<ServerDraft>,
+    constants: &[(String, String)],
+    swept: &[&str],
+) -> anyhow::Result<Server> {
     let server = &given.value;
     let dashes = if given.place.is_some() { "" } else { "--" };
     let ready = match server.ready.as_slice() {
-        [one] => checked_ready(one, constants)?,
+        [one] => checked_ready(one, constants, swept)?,
         [] => {
             return Err(given.wrong(format_args!(
                 "nothing says how the server is known to be ready; add {dashes}ready-port with a port, {dashes}ready-log \
@@ -70,7 +74,14 @@ pub(super) fn checked_server(given: &Given<ServerDraft>, constants: &[(String, S
     })
 }
 
-fn checked_ready(ready: &Given<ReadyDraft>, constants: &[(String, String)]) -> anyhow::Result<Ready> {
+fn checked_ready(ready: &Given<ReadyDraft>, constants: &[(String, String)], swept: &[&str]) -> anyhow::Result<Ready> {
+    if let ReadyDraft::Port(text) | ReadyDraft::Log(text) = &ready.value
+        && let Some(name) = swept.iter().find(|name| text.contains(&format!("{{{name}}}")))
+    {
+        return Err(ready.wrong(format_args!(
+            "'{name}' has several values, and how the server is known to be ready takes one; ready-cmd takes them all"
+        )));
+    }
     Ok(match &ready.value {
         ReadyDraft::Port(text) => {
             let filled = fill(text, constants);
