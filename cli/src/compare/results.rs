@@ -238,6 +238,8 @@ pub mod finding {
     pub const NOT_PROVEN: &str = "not_proven";
     /// A figure that matters could not be told.
     pub const TOO_NOISY: &str = "too_noisy";
+    /// A figure that matters has no ratio: one side alone has 0.
+    pub const NO_RATIO: &str = "no_ratio";
     /// The budget was over before the precision was reached.
     pub const SHORT_BUDGET: &str = "short_budget";
     /// A metric was found in no run.
@@ -251,12 +253,13 @@ pub mod finding {
     /// A server ended with another status than 0 when it was asked to end.
     pub const ENDED_BADLY: &str = "ended_badly";
     /// All of them.
-    pub const ALL: [&str; 11] = [
+    pub const ALL: [&str; 12] = [
         FAILED,
         NOT_SERVED,
         SERVED_IN_PART,
         NOT_PROVEN,
         TOO_NOISY,
+        NO_RATIO,
         SHORT_BUDGET,
         METRIC,
         NOT_PRINTED,

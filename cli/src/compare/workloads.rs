@@ -87,11 +87,10 @@ mod tests {
         assert_eq!(
             found,
             [
-                ("rss_loaded".to_owned(), 123_456.0, Unit::Bytes),
-                ("rss_loaded_per_live".to_owned(), 1.25, Unit::Plain),
                 ("load".to_owned(), 912.25, Unit::Plain),
                 ("iops".to_owned(), 1000.5, Unit::Plain),
                 ("build".to_owned(), 0.0125, Unit::Seconds),
+                ("rss_loaded".to_owned(), 123_456.0, Unit::Bytes),
             ]
         );
         let higher: Vec<String> = metrics

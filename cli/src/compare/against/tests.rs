@@ -154,7 +154,7 @@ fn a_result_is_read_and_anything_else_is_refused_with_the_reason() {
         format!("is damaged: it ends in line {}, too early; measure anew", whole[..whole.len() - 40].lines().count())
     });
     let wrong = refused(whole.replacen("\"started\": 0", "\"started\": \"x\"", 1).as_bytes());
-    assert!(wrong.starts_with("is damaged: invalid type: string \"x\"") && wrong.contains(" at line 6 "), "{wrong}");
+    assert!(wrong.starts_with("is damaged: invalid type: string \"x\"") && wrong.contains(" at line "), "{wrong}");
     let wrong = refused(whole.replacen("\"participant\": 1", "\"participant\": 7", 1).as_bytes());
     assert_eq!(wrong, "is damaged: it speaks of participant 7 of 2; measure anew");
     std::fs::remove_file(&path).unwrap();

@@ -18,9 +18,14 @@ pub const NEEDED: usize = 9;
 const LARGE: f64 = 0.05;
 
 impl Ratio {
-    /// Of pairs: a participant's value and the baseline's, in the order of the rounds. `None`: no pair can be compared.
+    /// Of pairs: a participant's value and the baseline's, in the order of the rounds. `None`: there are none, or one has no
+    /// ratio.
     pub fn of_pairs(pairs: &[(f64, f64)], figure: &Figure, precision: f64) -> Option<Ratio> {
-        let pairs = || pairs.iter().copied().filter(|(own, other)| comparable(*own, *other));
+        // What would be left of the rounds without those that have no ratio is no sample of them.
+        if !pairs.iter().all(|(own, other)| comparable(*own, *other)) {
+            return None;
+        }
+        let pairs = || pairs.iter().copied();
         // Exact to the last bit in both directions, as the logarithm of a quotient is not.
         let differences: Vec<f64> = pairs().map(|(own, other)| logarithm(own) - logarithm(other)).collect();
         let median = describe::median(&differences)?;
@@ -83,7 +88,7 @@ pub(super) fn narrow(precision: f64) -> f64 {
 }
 
 /// Whether a pair has a ratio.
-fn comparable(own: f64, other: f64) -> bool {
+pub(super) fn comparable(own: f64, other: f64) -> bool {
     let positive = own > 0.0 && other > 0.0;
     own.is_finite() && other.is_finite() && (positive || (own == 0.0 && other == 0.0))
 }
@@ -118,6 +123,8 @@ impl Judged {
             if (low > 0.0) == higher_is_better { Verdict::Better } else { Verdict::Worse }
         } else if self.least > ALARM && (apart || !narrow) {
             Verdict::TooFew
+        } else if apart {
+            Verdict::Perhaps
         } else if narrow {
             Verdict::NoDifference
         } else {

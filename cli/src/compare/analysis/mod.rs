@@ -2,8 +2,8 @@
 //! baseline with an interval and a verdict.
 //!
 //! A ratio is made of two runs of the same round at the same point, which are neighbours in time: what the machine does to
-//! both is not in it. A pair of which one has failed, or has 0 or less where the other has not, gives none; two zeros are
-//! equal. Of the ratios there are the median, its bootstrap interval of 95 per cent, and the probability (Wilcoxon's signed
+//! both is not in it. A pair of which one has failed gives none; two zeros are equal. Where one side alone has 0 in any
+//! round there is no ratio at all, and a finding says so: what would be left of the rounds is no sample of them. Of the ratios there are the median, its bootstrap interval of 95 per cent, and the probability (Wilcoxon's signed
 //! ranks) of such pairs without a difference.
 //!
 //! # The verdict
@@ -114,6 +114,8 @@ pub enum Verdict {
     Better,
     /// A difference was seen, and it is for the worse.
     Worse,
+    /// The interval leaves out that there is none, and the test does not: more rounds would tell.
+    Perhaps,
     /// None was seen, and a large one would have been.
     NoDifference,
     /// None was seen, and the interval is so wide that one may be there.

@@ -1,9 +1,9 @@
 //! What to do about figures that are too noisy to tell.
 
-use super::judge::narrow;
+use super::judge::{comparable, narrow};
 use super::{Analysis, Ratio, Verdict};
-use crate::compare::results::{Comparison, Finding, Machine};
-use crate::terminal::printable;
+use crate::compare::results::{Comparison, Finding, Machine, finding};
+use crate::terminal::{count, printable};
 
 /// A finding "too_noisy" for each participant and point of which a headline figure is.
 pub fn findings(comparison: &Comparison, analysis: &Analysis) -> Vec<Finding> {
@@ -14,17 +14,38 @@ pub fn findings(comparison: &Comparison, analysis: &Analysis) -> Vec<Finding> {
             let rounds = noisy.iter().map(|(_, ratio)| enough(ratio, comparison.precision)).max();
             if let Some(rounds) = rounds {
                 let names: Vec<String> = noisy.into_iter().map(|(name, _)| name).collect();
-                let text = text(comparison, &names, participant, point, rounds);
+                let text = text(comparison, &names, rounds);
                 findings.push(Finding {
-                    id: "too_noisy".into(),
+                    id: finding::TOO_NOISY.to_owned(),
                     participant: Some(participant),
                     point: Some(point),
                     text,
                 });
             }
+            findings.extend(without_ratio(comparison, participant, point));
         }
     }
     findings
+}
+
+/// Headline figures that have no ratio since one side alone has 0, or less, in some round.
+fn without_ratio(comparison: &Comparison, participant: usize, point: usize) -> Vec<Finding> {
+    let figures = comparison.figures.iter().filter(|figure| figure.headline && participant != comparison.baseline);
+    let without = figures.filter_map(|figure| {
+        let pairs = super::pairs(comparison, figure, participant, point);
+        let odd = pairs.iter().filter(|(own, other)| !comparable(*own, *other)).count();
+        (odd > 0).then(|| Finding {
+            id: finding::NO_RATIO.to_owned(),
+            participant: Some(participant),
+            point: Some(point),
+            text: format!(
+                "{} has no ratio: {odd} of {} have 0 on one side only; look at the medians",
+                printable(&figure.name),
+                count(pairs.len() as u64, "round", "rounds")
+            ),
+        })
+    });
+    without.collect()
 }
 
 /// The headline figures with that verdict.
@@ -50,19 +71,16 @@ fn enough(ratio: &Ratio, precision: f64) -> u64 {
     (((ratio.rounds as f64 * missing.powi(2)) / 10.0).ceil() as u64).saturating_add(1).saturating_mul(10)
 }
 
-fn text(comparison: &Comparison, names: &[String], participant: usize, point: usize, rounds: u64) -> String {
+fn text(comparison: &Comparison, names: &[String], rounds: u64) -> String {
     let names = match names {
         [] => String::new(),
         [one] => one.clone(),
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
     };
-    let label = comparison.participants.get(participant).map(|participant| printable(&participant.label));
-    let at = comparison.points.get(point).map(|point| printable(point.name())).filter(|name| !name.is_empty());
-    let at = at.map_or_else(String::new, |name| format!(" at {name}"));
     let (causes, mut remedies) = causes(&comparison.machine);
     let causes = if causes.is_empty() { String::new() } else { format!(": {}", causes.join(", ")) };
     remedies.push(format!("give it about --rounds {rounds}"));
-    format!("{names} of {}{at}: too noisy to tell{causes}; {}", label.unwrap_or_default(), remedies.join(", or "))
+    format!("{names}: too noisy to tell{causes}; {}", remedies.join(", or "))
 }
 
 /// What may make the machine noisy, and what to do about it.

@@ -20,9 +20,7 @@ impl Ratio {
                 }
             }
             // The interval leaves no difference out, the test does not: it has to be right more often.
-            Verdict::TooNoisy if self.interval.0 > 1.0 || self.interval.1 < 1.0 => {
-                format!("perhaps {}: more --rounds would tell", self.difference(figure))
-            }
+            Verdict::Perhaps => format!("perhaps {}: more --rounds would tell", self.difference(figure)),
             Verdict::TooNoisy => {
                 let (from, to) = self.change_interval(figure);
                 let decimals = if from.abs().max(to.abs()) < 10.0 { 1 } else { 0 };

@@ -48,7 +48,7 @@ fn a_command_with_nothing_said_of_it() {
 
 #[test]
 fn effort_is_as_it_was_typed() {
-    let words = "--rounds 7 --warmup 2 --precision 2.5 --budget 3s --timeout 4m --sample 5ms --ignore-failure --no-requested -- x";
+    let words = "--rounds 7 --warmup 2 --precision 2.5 --timeout 4m --sample 5ms --ignore-failure --no-requested -- x";
     let plan = planned(&words.split(' ').collect::<Vec<_>>());
     assert_eq!(
         plan.effort,
@@ -56,7 +56,7 @@ fn effort_is_as_it_was_typed() {
             rounds: Some(7),
             warmup: 2,
             precision: 0.025,
-            budget: Duration::from_secs(3),
+            budget: Duration::from_secs(120),
             timeout: Duration::from_secs(240),
             sample: Duration::from_millis(5),
             ignore_failure: true,
@@ -64,6 +64,7 @@ fn effort_is_as_it_was_typed() {
             requested: false,
         }
     );
+    assert_eq!(planned(&["--budget", "3s", "--", "x"]).effort.budget, Duration::from_secs(3));
     for outside in ["0.04", "50.1", "0", "NaN", "inf", "-1"] {
         let said = refused(&[&format!("--precision={outside}"), "--", "x"]);
         assert!(said.contains("take one from 0.05 to 50"), "{said}");

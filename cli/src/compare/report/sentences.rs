@@ -12,8 +12,7 @@ pub(super) fn finding(comparison: &Comparison, finding: &Finding) -> String {
     let several = comparison.points.len() > 1;
     let point = finding.point.filter(|_| several).and_then(|point| comparison.points.get(point));
     let about: Vec<String> = who.into_iter().chain(point.map(|point| printable(point.name()))).collect();
-    // Those who write findings may have named them already.
-    if about.is_empty() || about.iter().all(|name| text.contains(name.as_str())) {
+    if about.is_empty() {
         return text;
     }
     format!("{}: {text}", about.join(", "))

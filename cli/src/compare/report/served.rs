@@ -27,7 +27,7 @@ fn line(comparison: &Comparison, proof: &Proof, with_point: bool) -> Piece {
     let (tone, answer) = match proof.served {
         Served::Yes => (Tone::Good, "served by"),
         Served::No => (Tone::Bad, "not compared: it did not serve; served by"),
-        Served::Part => (Tone::Bad, "not compared: it served in part; besides it"),
+        Served::Part => (Tone::Bad, "it served a part only; besides it"),
         Served::Unknown => (Tone::Note, "not known whether it served"),
     };
     let it = comparison.participants.get(proof.participant);
@@ -43,6 +43,7 @@ fn line(comparison: &Comparison, proof: &Proof, with_point: bool) -> Piece {
     match (it.is_some_and(|it| it.library.is_none()), proof.served, by) {
         (true, Served::Yes | Served::Unknown, Some(by)) => text.push_str(&format!(" is {by}")),
         (_, Served::Unknown, _) => text.push_str(&format!(": {answer}")),
+        (_, Served::Part, None) => text.push_str(": it served a part only"),
         (_, _, by) => {
             text.push_str(&format!(": {answer} {}", by.as_deref().unwrap_or("an allocator of no known name")))
         }

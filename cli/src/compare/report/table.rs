@@ -159,7 +159,7 @@ fn change(cell: &Cell, figure: &Figure) -> Option<Piece> {
     let mark = match ratio.verdict {
         Verdict::Better | Verdict::Worse => "",
         Verdict::NoDifference => " ≈",
-        Verdict::TooNoisy | Verdict::TooFew => " ?",
+        Verdict::Perhaps | Verdict::TooNoisy | Verdict::TooFew => " ?",
     };
     let tone: Tone = tone(ratio.verdict);
     Some(Piece { tone, text: format!("{}{mark}", numbers::change(ratio, figure)) })

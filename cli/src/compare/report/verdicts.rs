@@ -15,7 +15,7 @@ pub(super) fn tone(verdict: Verdict) -> Tone {
         Verdict::Better => Tone::Good,
         Verdict::Worse => Tone::Bad,
         Verdict::NoDifference => Tone::Plain,
-        Verdict::TooNoisy | Verdict::TooFew => Tone::Note,
+        Verdict::Perhaps | Verdict::TooNoisy | Verdict::TooFew => Tone::Note,
     }
 }
 
@@ -71,8 +71,8 @@ fn in_words(figure: &Figure, cell: &Cell) -> Option<Piece> {
     let ratio = cell.ratio.as_ref()?;
     let words = ratio.words(figure);
     // "faster" and "less memory" need no subject.
-    let spoken_for =
-        matches!(figure.id.as_str(), "wall" | "peak_rss") && matches!(ratio.verdict, Verdict::Better | Verdict::Worse);
+    let spoken_for = matches!(figure.id.as_str(), "wall" | "peak_rss")
+        && !matches!(ratio.verdict, Verdict::NoDifference | Verdict::TooNoisy | Verdict::TooFew);
     let text = if spoken_for { words } else { format!("{}: {words}", printable(&figure.name)) };
     Some(Piece { tone: tone(ratio.verdict), text })
 }

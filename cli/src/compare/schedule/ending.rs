@@ -4,7 +4,7 @@ use super::estimate::Estimate;
 use super::standing::{Place, Standing};
 use super::{ENOUGH, Effort, LEAST, Why};
 use crate::compare::analysis::{ALARM, FEWEST, analyse, noise, ratio};
-use crate::compare::results::{Comparison, Figure, Finding};
+use crate::compare::results::{Comparison, Figure, Finding, finding};
 use crate::compare::statistics::signed_rank;
 use crate::terminal::{count, printable};
 use std::time::Duration;
@@ -65,10 +65,6 @@ pub(super) fn findings(comparison: &Comparison, effort: &Effort, standing: &Stan
 }
 
 fn failed(comparison: &Comparison, participant: usize, point: usize, place: &Place) -> Finding {
-    let label = comparison.participants.get(participant).map(|participant| printable(&participant.label));
-    let label = label.unwrap_or_default();
-    let at = comparison.points.get(point).map(|point| printable(point.name())).filter(|name| !name.is_empty());
-    let at = at.map_or_else(String::new, |name| format!(" at {name}"));
     let why = printable(place.failure.as_deref().unwrap_or_default());
     let text = if place.is_hopeless() {
         let left_out = if participant == comparison.baseline {
@@ -76,18 +72,12 @@ fn failed(comparison: &Comparison, participant: usize, point: usize, place: &Pla
         } else {
             "it was left out then"
         };
-        format!(
-            "{label}{at} failed in each of its {} rounds ({why}), {left_out}; run it by itself to see why",
-            place.runs
-        )
+        format!("failed in each of its {} rounds ({why}), {left_out}; run it by itself to see why", place.runs)
     } else {
         let runs = count(u64::from(place.runs), "round", "rounds");
-        format!(
-            "{label}{at} failed in {} of {runs} ({why}), which are not compared; run it by itself to see why",
-            place.failures
-        )
+        format!("failed in {} of {runs} ({why}), which are not compared; run it by itself to see why", place.failures)
     };
-    Finding { id: "failed".into(), participant: Some(participant), point: Some(point), text }
+    Finding { id: finding::FAILED.to_owned(), participant: Some(participant), point: Some(point), text }
 }
 
 /// A budget that ended it before a difference could be seen at all.
@@ -101,6 +91,6 @@ fn short_budget(comparison: &Comparison, effort: &Effort) -> Option<Finding> {
              give more --budget, or --rounds {ENOUGH}",
             count(u64::from(made), "round", "rounds")
         );
-        Finding { id: "short_budget".into(), participant: None, point: None, text }
+        Finding { id: finding::SHORT_BUDGET.to_owned(), participant: None, point: None, text }
     })
 }

@@ -41,9 +41,9 @@ impl Standing {
         Standing { participants, points, baseline: comparison.baseline, places }
     }
 
-    /// The runs of a round, in order. None at a point where the baseline has turned out to be hopeless.
+    /// The runs of a round, in order. None at a point where the baseline is not run: nothing could be compared there.
     pub(super) fn jobs(&self, round: u32) -> Vec<Job> {
-        let points = (0..self.points).filter(|point| !self.is_hopeless(self.baseline, *point));
+        let points = (0..self.points).filter(|point| self.is_run(self.baseline, *point));
         let jobs = points.flat_map(|point| {
             // The order is that of those that take part here: balanced among them.
             let here: Vec<usize> = (0..self.participants).filter(|who| self.is_run(*who, point)).collect();
@@ -80,9 +80,5 @@ impl Standing {
 
     fn is_run(&self, participant: usize, point: usize) -> bool {
         self.places.get(&(participant, point)).is_some_and(|place| !place.is_hopeless())
-    }
-
-    fn is_hopeless(&self, participant: usize, point: usize) -> bool {
-        self.places.get(&(participant, point)).is_some_and(Place::is_hopeless)
     }
 }

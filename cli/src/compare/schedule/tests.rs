@@ -3,7 +3,7 @@
 use super::{ENOUGH, Executor, Job, MOST, Progress, Stop, Why, run};
 use crate::compare::analysis::analyse;
 use crate::compare::plan::Effort;
-use crate::compare::results::{Comparison, Figure, Participant, Point, Run};
+use crate::compare::results::{Comparison, Figure, Finding, Participant, Point, Run};
 use std::time::Duration;
 
 type Value = Box<dyn Fn(Job) -> Result<f64, String>>;
@@ -74,7 +74,11 @@ fn budget(seconds: u64) -> Effort {
 fn went(mock: &mut Mock, effort: &Effort, comparison: &mut Comparison) -> (Why, Vec<String>) {
     let why = run(mock, effort, comparison, &|_, _| false, &mut |_| {}).unwrap();
     assert_eq!(comparison.runs.len(), mock.jobs.len());
-    (why, comparison.findings.iter().map(|finding| format!("{}: {}", finding.id, finding.text)).collect())
+    let about = |finding: &Finding| match (finding.participant, finding.point) {
+        (Some(participant), Some(point)) => format!("{} of {participant} at {point}: {}", finding.id, finding.text),
+        _ => format!("{}: {}", finding.id, finding.text),
+    };
+    (why, comparison.findings.iter().map(about).collect())
 }
 
 /// Who was run, round by round and point by point.
@@ -114,12 +118,13 @@ fn who_is_skipped_is_not_run_and_the_others_take_turns_without_it() {
     let mut mock = Mock::new(|_| Ok(1.0));
     assert_eq!(run(&mut mock, &rounds(2), &mut three, &|_, _| true, &mut |_| {}).unwrap(), Why::Nothing);
     assert_eq!(mock.jobs, []);
-    // Nobody to compare with: enough for medians.
-    assert_eq!(run(&mut mock, &budget(1000), &mut three, &|who, _| who != 2, &mut |_| {}).unwrap(), Why::Nothing);
-    assert_eq!(mock.jobs.len(), 2 * ENOUGH as usize);
+    // Nobody to compare with at a point: nobody is run there.
+    run(&mut mock, &rounds(15), &mut three, &|who, point| who == 0 && point == 1, &mut |_| {}).unwrap();
+    assert_eq!((mock.jobs.len(), mock.jobs.iter().filter(|job| job.point == 1).count()), (45, 0));
+    // The baseline alone: enough for medians.
     let mut mock = Mock::new(|_| Ok(1.0));
-    run(&mut mock, &rounds(15), &mut three, &|who, _| who != 2, &mut |_| {}).unwrap();
-    assert_eq!(mock.jobs.len(), 30);
+    assert_eq!(run(&mut mock, &budget(1000), &mut three, &|who, _| who != 0, &mut |_| {}).unwrap(), Why::Nothing);
+    assert_eq!(mock.jobs.len(), 2 * ENOUGH as usize);
 }
 
 #[test]
@@ -173,10 +178,7 @@ fn it_ends_within_the_budget_but_not_before_three_rounds() {
     // A round takes two seconds: a twenty-first would be over after 42.
     assert_eq!((why, mock.jobs.len()), (Why::Budget, 40));
     let [finding] = findings.as_slice() else { panic!("{findings:?}") };
-    assert!(
-        finding.starts_with("too_noisy: wall of jeshim at n=0: too noisy to tell; give it about --rounds "),
-        "{finding}"
-    );
+    assert!(finding.starts_with("too_noisy of 1 at 0: wall: too noisy to tell; give it about --rounds "), "{finding}");
     let mut mock = Mock::new(restless);
     let (why, findings) = went(&mut mock, &budget(1), &mut comparison(2, 1));
     assert_eq!((why, mock.jobs.len()), (Why::Budget, 6));
@@ -221,11 +223,9 @@ fn who_never_succeeds_is_left_out_and_who_fails_sometimes_is_not() {
     assert_eq!(
         findings,
         [
-            format!(
-                "failed: jeshim at n=0 failed in each of its 3 rounds (exit status 1?), it was left out then; {again}"
-            ),
-            format!("failed: mimalloc at n=0 failed in 5 of 8 rounds (SIGSEGV), which are not compared; {again}"),
-            format!("failed: mimalloc at n=1 failed in 5 of 8 rounds (SIGSEGV), which are not compared; {again}"),
+            format!("failed of 1 at 0: failed in each of its 3 rounds (exit status 1?), it was left out then; {again}"),
+            format!("failed of 2 at 0: failed in 5 of 8 rounds (SIGSEGV), which are not compared; {again}"),
+            format!("failed of 2 at 1: failed in 5 of 8 rounds (SIGSEGV), which are not compared; {again}"),
         ]
     );
 }
@@ -237,7 +237,7 @@ fn where_the_baseline_never_succeeds_nothing_is_compared() {
     assert_eq!(why, Why::Precise);
     assert_eq!(mock.jobs.iter().filter(|job| job.point == 1).count(), 6);
     let expected =
-        "failed: system at n=1 failed in each of its 3 rounds (no), it is the baseline, and nothing is compared there";
+        "failed of 0 at 1: failed in each of its 3 rounds (no), it is the baseline, and nothing is compared there";
     assert_eq!(findings, [format!("{expected}; run it by itself to see why")]);
     // Everybody fails.
     let mut mock = Mock::new(|_| Err("no".into()));
