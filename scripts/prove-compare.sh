@@ -57,8 +57,8 @@ series() {
 }
 
 planted=$(((times + 1) / 2))
-series null "$times" --with a=system --with b=system --budget 30s
-series slower "$planted" --with a=system --with b=system,SLOWER=3 --budget 60s
+series null "$times" --with a=system --with b=system --budget 15s
+series slower "$planted" --with a=system --with b=system,SLOWER=3 --budget 40s
 series larger "$planted" --with a=system --with b=system,LARGER=5 --rounds 10
 
 say "the same command under /usr/bin/time, hyperfine and compare, in turns"
