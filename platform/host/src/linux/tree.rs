@@ -95,6 +95,11 @@ pub fn is_running(pid: u32) -> bool {
     Stat::of(pid).is_some_and(|stat| !matches!(stat.state, b'Z' | b'X'))
 }
 
+/// The process that it is a child of.
+pub(crate) fn parent(pid: u32) -> Option<u32> {
+    Some(Stat::of(pid)?.parent)
+}
+
 /// Whether it has executed something since it was forked; before, its memory is its parent's.
 pub fn has_executed(pid: u32) -> Option<bool> {
     Some(Stat::of(pid)?.flags & PF_FORKNOEXEC == 0)
