@@ -59,7 +59,7 @@ pub fn main(arguments: &Compare) -> anyhow::Result<ExitCode> {
     let starter = || Starter::new().map_err(|error| anyhow::anyhow!("no process for the programs: {error}; try again"));
     let starters = (starter()?, starter()?);
     // They have noted the caller's; with SIGCHLD ignored, children of this process would vanish without a status.
-    //MERGE launch::default_sigchld();
+    launch::default_sigchld()?;
     let older = arguments.output.against.as_deref().map(against::read).transpose()?;
     let plan = plan(arguments)?;
     report::can_write(&arguments.output)?;
@@ -103,6 +103,8 @@ pub fn main(arguments: &Compare) -> anyhow::Result<ExitCode> {
         comparison.machine.load = Some((before, surroundings::load().unwrap_or(before)));
     }
     drop(runner);
+    // Nothing is left to be ended in good order, and a reader of the report may take for ever.
+    interrupts.release();
     let shown = report::show(&comparison, older.as_ref(), &arguments.output);
     if let Some(broken) = &comparison.broken {
         say(BAD, "jeshim:", format_args!("{broken}; what was measured until then is kept"));

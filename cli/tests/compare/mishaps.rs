@@ -277,3 +277,30 @@ fn planted_copy() -> String {
     std::fs::copy("/bin/true", &copy).expect("a program");
     copy.to_str().expect("a path").to_owned()
 }
+
+#[test]
+fn what_nohup_ignores_does_not_end_a_comparison() {
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "trap '' HUP; \"$@\" & pid=$!; sleep 1; kill -HUP $pid; wait $pid", "sh"]);
+    let jeshim = compare();
+    command.arg(jeshim.get_program()).args(jeshim.get_args());
+    command.args(["--with", "a=system", "--with", "b=system", "--rounds", "9", "--", "sleep", "0.2"]);
+    assert_eq!(command.output().expect("sh").status.code(), Some(0));
+}
+
+#[test]
+fn jeshim_can_be_ended_while_nobody_reads_its_report() {
+    let mut child = compare()
+        .args(["--json", "--with", "a=system", "--with", "b=system", "--rounds", "300", "--", "true"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("jeshim");
+    // A pipe holds 64 KiB, and 600 runs are more; so it waits after some seconds.
+    std::thread::sleep(Duration::from_secs(12));
+    assert!(child.try_wait().expect("its state").is_none(), "it has not waited");
+    rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::TERM)
+        .expect("there");
+    let began = Instant::now();
+    child.wait().expect("an end");
+    assert!(began.elapsed() < Duration::from_secs(5));
+}

@@ -1,11 +1,16 @@
 //! Starting a program: in this process's place ([`replace`]), or as a child ([`start`]) for which this process stands
-//! in until it ends: signals sent to this process reach the child, and both stop and continue together.
+//! in until it ends: signals sent to this process reach the child, and both stop and continue together. Or with a process
+//! group of its own ([`start_group`]), for a command that helps.
 //!
 //! The program finds what this process was given: signal mask, ignored signals, closed standard descriptors.
 //!
 //! What the child sends to its parent (that it is ready, with some programs) is not sent back to it. What somebody sends
 //! to the whole process group the child has twice: its own, and this process's. A sender in the same group cannot be told
 //! from a shell's script that means this process alone (`kill $!`), and that has to reach the child.
+
+mod group;
+
+pub use group::{GroupChild, default_sigchld, start_group};
 
 use crate::at_start;
 use crate::system::signals::Arrivals;

@@ -100,6 +100,11 @@ pub fn program(pid: u32) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/exe")).ok()
 }
 
+/// The process that it is a child of.
+pub(crate) fn parent(pid: u32) -> Option<u32> {
+    Some(Stat::of(pid)?.parent)
+}
+
 /// Whether it has executed something since it was forked; before, its memory is its parent's.
 pub fn has_executed(pid: u32) -> Option<bool> {
     Some(Stat::of(pid)?.flags & PF_FORKNOEXEC == 0)
