@@ -257,3 +257,27 @@ fn signals_that_end_this_process_do_not_end_the_starter() {
     }
     assert_eq!(bench.run(&["sh", "-c", "exit 4"]).ended, Ended::Exited(4));
 }
+
+#[test]
+fn a_program_has_no_terminal_to_wait_for() {
+    let mut bench = Bench::new();
+    let finished = bench.run(&["sh", "-c", "read line < /dev/tty"]);
+    assert_ne!(finished.ended, Ended::Exited(0));
+    assert!(bench.errors().contains("/dev/tty"), "{}", bench.errors());
+}
+
+#[test]
+fn what_is_printed_is_kept_also_where_the_program_opens_it_anew() {
+    let mut bench = Bench::new();
+    bench.run(&["sh", "-c", "echo one; echo two > /dev/stdout; echo three"]);
+    assert!(bench.output().ends_with("three\n") && bench.output().contains("two\n"), "{:?}", bench.output());
+}
+
+#[test]
+fn a_program_ends_with_a_starter_that_is_killed() {
+    let mut bench = Bench::new();
+    let program = bench.start(&["sleep", "60"]).expect("it starts");
+    // SAFETY: sends a signal to a child of this process.
+    assert_eq!(unsafe { libc::kill(bench.starter.pid().cast_signed(), libc::SIGKILL) }, 0);
+    assert!(comes_true(|| !is_alive(program)), "it goes on");
+}

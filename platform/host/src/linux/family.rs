@@ -5,10 +5,14 @@
 
 use super::smaps;
 use crate::live::Mapping;
+use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::prctl;
+use nix::sys::signal::{SigSet, Signal};
 use std::ffi::{CStr, c_char};
 use std::fs;
+use std::io;
 use std::ops::Range;
+use std::os::fd::AsFd;
 
 /// The unit of `ru_maxrss`, in bytes.
 pub(crate) const PEAK_UNIT: u64 = 1024;
@@ -18,6 +22,23 @@ pub(crate) fn adopt_orphans() {
     // Neither fails on any kernel that Rust runs on.
     let _ = prctl::set_child_subreaper(true);
     let _ = prctl::set_name(c"jeshim-starter");
+}
+
+/// In a fork of the starter: to be ended when that is, by whomever. What the program starts itself is not.
+///
+/// # Errors
+/// When it is gone already.
+pub(crate) fn die_with(starter: u32) -> io::Result<()> {
+    prctl::set_pdeathsig(Some(Signal::SIGKILL))?;
+    // It may have gone before.
+    if std::os::unix::process::parent_id() == starter { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
+}
+
+/// Waits until there is something to read; with this mask meanwhile. The descriptor may have any number.
+pub(crate) fn wait_readable(file: &impl AsFd, mask: &SigSet) -> io::Result<()> {
+    let mut files = [PollFd::new(file.as_fd(), PollFlags::POLLIN)];
+    ppoll(&mut files, None, Some(*mask))?;
+    Ok(())
 }
 
 /// What a fork of this process can do without.

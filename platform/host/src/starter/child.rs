@@ -1,5 +1,6 @@
 //! The fork of the starter that becomes the program.
 
+use super::Signals;
 use super::order::Order;
 use crate::at_start;
 use crate::system::family::{self, Ballast};
@@ -10,12 +11,7 @@ use std::os::fd::AsRawFd;
 use std::ptr;
 
 /// Forks and executes. Returns when the program is executed, or its error.
-pub(super) fn start(
-    order: &Order,
-    files: &[File; 3],
-    sigchld_ignored: bool,
-    ballast: &Ballast,
-) -> io::Result<libc::pid_t> {
+pub(super) fn start(order: &Order, files: &[File; 3], signals: Signals, ballast: &Ballast) -> io::Result<libc::pid_t> {
     let pointers = |texts: &[CString]| -> Vec<*const libc::c_char> {
         texts.iter().map(|text| text.as_ptr()).chain([ptr::null()]).collect()
     };
@@ -29,7 +25,8 @@ pub(super) fn start(
             .collect(),
         order,
         files,
-        sigchld_ignored,
+        signals,
+        starter: std::process::id(),
         ballast,
     };
     let (told, tell) = io::pipe()?;
@@ -65,7 +62,8 @@ struct Become<'a> {
     by_shell: Vec<*const libc::c_char>,
     order: &'a Order,
     files: &'a [File; 3],
-    sigchld_ignored: bool,
+    signals: Signals,
+    starter: u32,
     ballast: &'a Ballast,
 }
 
@@ -85,10 +83,10 @@ impl Become<'_> {
     }
 
     fn prepare(&self) -> io::Result<()> {
-        // SAFETY: system calls with valid arguments; sets of signals are initialised before they are used; the signals
-        // get no handlers.
+        // SAFETY: system calls with valid arguments; the signals get no handlers.
         unsafe {
-            check(libc::setpgid(0, 0))?;
+            family::die_with(self.starter)?;
+            check(libc::setsid())?;
             for (file, descriptor) in self.files.iter().zip(0..) {
                 check(libc::dup2(file.as_raw_fd(), descriptor))?;
             }
@@ -99,10 +97,8 @@ impl Become<'_> {
             if !at_start::sigpipe_was_ignored() {
                 libc::signal(libc::SIGPIPE, libc::SIG_DFL);
             }
-            libc::signal(libc::SIGCHLD, if self.sigchld_ignored { libc::SIG_IGN } else { libc::SIG_DFL });
-            let mut none: libc::sigset_t = std::mem::zeroed();
-            libc::sigemptyset(&mut none);
-            check(libc::sigprocmask(libc::SIG_SETMASK, &none, ptr::null_mut()))
+            libc::signal(libc::SIGCHLD, if self.signals.sigchld_ignored { libc::SIG_IGN } else { libc::SIG_DFL });
+            check(libc::sigprocmask(libc::SIG_SETMASK, self.signals.mask.as_ref(), ptr::null_mut()))
         }
     }
 

@@ -39,6 +39,13 @@ pub struct Starter {
     runs: bool,
 }
 
+/// The signals that programs find as this process was given them.
+#[derive(Debug, Clone, Copy)]
+struct Signals {
+    mask: SigSet,
+    sigchld_ignored: bool,
+}
+
 /// What is to be started.
 #[derive(Debug, Clone, Copy)]
 pub struct Start<'a> {
@@ -95,7 +102,7 @@ impl Starter {
         let pid = unsafe { libc::fork() };
         if pid == 0 {
             drop(socket);
-            process::serve(other_end, sigchld_is_ignored());
+            process::serve(other_end, Signals { mask, sigchld_ignored: sigchld_is_ignored() });
         }
         let error = io::Error::last_os_error();
         pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&mask), None)?;
@@ -107,7 +114,8 @@ impl Starter {
         self.pid.unsigned_abs()
     }
 
-    /// Starts a program, as the leader of a process group of its own, with signals as this process was given them.
+    /// Starts a program, as the leader of a session of its own, without a terminal (a program in the background that asks one
+    /// for something would be stopped, for ever), with signals as this process was given them.
     /// Gives its pid.
     ///
     /// # Errors

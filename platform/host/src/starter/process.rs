@@ -3,13 +3,14 @@
 use super::frame::Frame;
 use super::order::{self, Order};
 use super::report;
-use super::{END_ALL, Finished, SIGNAL, child};
+use super::{END_ALL, Finished, SIGNAL, Signals, child};
 use crate::launch::Ended;
 use crate::system::family::{self, Ballast};
 use crate::tree;
+use nix::sys::signal::{SigSet, Signal};
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixStream;
 use std::ptr;
 use std::time::{Duration, Instant};
@@ -22,10 +23,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// Serves until the other end is closed; then ends all that it started, and itself.
-pub(super) fn serve(socket: UnixStream, sigchld_ignored: bool) -> ! {
+pub(super) fn serve(socket: UnixStream, signals: Signals) -> ! {
     family::adopt_orphans();
     let ballast = Ballast::of_this_process();
-    let mut starter = Starter { socket, program: None, group: 0, sigchld_ignored, ballast };
+    let mut starter = Starter { socket, program: None, group: 0, signals, ballast };
     let told = starter.hear_of_children().and_then(|()| starter.serve());
     drop(told);
     starter.end_all();
@@ -39,7 +40,7 @@ struct Starter {
     program: Option<(libc::pid_t, Instant)>,
     /// The process group of the last one.
     group: libc::pid_t,
-    sigchld_ignored: bool,
+    signals: Signals,
     ballast: Ballast,
 }
 
@@ -91,23 +92,12 @@ impl Starter {
 
     /// Waits until there is something to read (true) or a child has changed (false).
     fn sleep(&self) -> io::Result<bool> {
-        let socket = self.socket.as_raw_fd();
-        // SAFETY: the sets are initialised before they are used; the descriptor is small, because the starter has few.
-        let result = unsafe {
-            let mut ready: libc::fd_set = std::mem::zeroed();
-            libc::FD_ZERO(&mut ready);
-            libc::FD_SET(socket, &mut ready);
-            let mut mask: libc::sigset_t = std::mem::zeroed();
-            libc::sigfillset(&mut mask);
-            libc::sigdelset(&mut mask, libc::SIGCHLD);
-            libc::pselect(socket + 1, &mut ready, ptr::null_mut(), ptr::null_mut(), ptr::null(), &mask)
-        };
-        match result {
-            -1 => match io::Error::last_os_error() {
-                error if error.kind() == io::ErrorKind::Interrupted => Ok(false),
-                error => Err(error),
-            },
-            _ => Ok(true),
+        let mut mask = SigSet::all();
+        mask.remove(Signal::SIGCHLD);
+        match family::wait_readable(&self.socket, &mask) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(false),
+            Err(error) => Err(error),
+            Ok(()) => Ok(true),
         }
     }
 
@@ -137,7 +127,7 @@ impl Starter {
             Err((which, error)) => return Ok(report::not_opened(which, &error)),
         };
         let started = Instant::now();
-        Ok(match child::start(&order, &files, self.sigchld_ignored, &self.ballast) {
+        Ok(match child::start(&order, &files, self.signals, &self.ballast) {
             Ok(pid) => {
                 self.program = Some((pid, started));
                 self.group = pid;
@@ -168,7 +158,9 @@ impl Starter {
         loop {
             let left = match wait(-1) {
                 State::NoSuchChild => Vec::new(),
-                State::Ended(..) => continue,
+                // Whose children end without an end would be waited for without one.
+                State::Ended(..) if Instant::now() < until => continue,
+                State::Ended(..) => self.living(),
                 State::Runs => self.living(),
             };
             if left.is_empty() || Instant::now() >= until {
@@ -184,7 +176,8 @@ impl Starter {
         let mut finished = None;
         loop {
             for pid in tree::below(std::process::id()) {
-                // SAFETY: sends a signal to a process below this one; its number is in use as long as it is not waited for.
+                // SAFETY: sends a signal. A child's number is its own as long as it is not waited for here; that of a
+                // grandchild was its own some microseconds ago, and its parent, which this ends too, may have waited for it.
                 unsafe { libc::kill(pid.cast_signed(), libc::SIGKILL) };
             }
             if self.program.is_some() {
@@ -203,7 +196,11 @@ impl Starter {
 
 /// Standard input, output and errors. Opened here, so that it is no part of the program's time.
 fn open(order: &Order) -> Result<[File; 3], (u64, io::Error)> {
-    let create = |path| OpenOptions::new().write(true).create(true).truncate(true).open(path);
+    // Appended to: a program may open its standard output anew, by name, and must not write over what is there.
+    let create = |path| {
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true).custom_flags(libc::O_APPEND).open(path)
+    };
     Ok([
         File::open(&order.input).map_err(|error| (0, error))?,
         create(&order.output).map_err(|error| (1, error))?,
