@@ -1,15 +1,11 @@
 //! Being asked to stop: Ctrl-C, and the signals with which services are ended.
 
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signal, pthread_sigmask, sigaction};
-use std::sync::OnceLock;
 
 const SIGNALS: [Signal; 4] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT];
 
-/// What was blocked before [`Interrupts::hold`] was called first.
-static BEFORE: OnceLock<SigSet> = OnceLock::new();
-
 /// Holds these signals back, from its making until [`Interrupts::release`]: after the first one there is only an end to be
-/// made in good order. The programs that this command starts do not inherit that. Those that the caller ignores, as `nohup`
+/// made in good order. Those that the caller ignores, as `nohup`
 /// does, are left as they are: blocked, they would wait, and count.
 pub struct Interrupts(SigSet);
 
@@ -17,11 +13,8 @@ impl Interrupts {
     /// Begins.
     pub fn hold() -> Interrupts {
         let signals: SigSet = SIGNALS.into_iter().filter(|signal| !is_ignored(*signal)).collect();
-        let mut before = SigSet::empty();
         // It cannot fail with a set of valid signals; if it does, they end the process as before.
-        if pthread_sigmask(SigmaskHow::SIG_BLOCK, Some(&signals), Some(&mut before)).is_ok() {
-            BEFORE.get_or_init(|| before);
-        }
+        let _ = pthread_sigmask(SigmaskHow::SIG_BLOCK, Some(&signals), None);
         Interrupts(signals)
     }
 
@@ -60,16 +53,4 @@ fn is_ignored(signal: Signal) -> bool {
         libc::sigaction(signal as libc::c_int, std::ptr::null(), &mut action) == 0
             && action.sa_sigaction == libc::SIG_IGN
     }
-}
-
-/// A thread's mask without what [`Interrupts::hold`] has added to it: the mask for programs.
-pub(crate) fn without_held(mut mask: SigSet) -> SigSet {
-    if let Some(before) = BEFORE.get() {
-        for signal in SIGNALS {
-            if !before.contains(signal) {
-                mask.remove(signal);
-            }
-        }
-    }
-    mask
 }

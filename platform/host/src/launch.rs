@@ -1,16 +1,11 @@
 //! Starting a program: in this process's place ([`replace`]), or as a child ([`start`]) for which this process stands
-//! in until it ends: signals sent to this process reach the child, and both stop and continue together. Or with a process
-//! group of its own ([`start_group`]), for a command that helps.
+//! in until it ends: signals sent to this process reach the child, and both stop and continue together.
 //!
 //! The program finds what this process was given: signal mask, ignored signals, closed standard descriptors.
 //!
 //! What the child sends to its parent (that it is ready, with some programs) is not sent back to it. What somebody sends
 //! to the whole process group the child has twice: its own, and this process's. A sender in the same group cannot be told
 //! from a shell's script that means this process alone (`kill $!`), and that has to reach the child.
-
-mod group;
-
-pub use group::{GroupChild, default_sigchld, start_group};
 
 use crate::at_start;
 use crate::system::signals::Arrivals;
@@ -218,6 +213,19 @@ pub fn end_as(ended: Ended) -> u8 {
     ended.shell_status()
 }
 
+/// Gives SIGCHLD its default effect in this process: where the caller ignores it, as after `trap '' CHLD`, children
+/// vanish without a status. To be called after [`Starter::new`](crate::starter::Starter::new), which notes for programs
+/// what the caller had.
+///
+/// # Errors
+/// The system's; not expected.
+pub fn default_sigchld() -> io::Result<()> {
+    let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
+    // SAFETY: no handler is installed.
+    unsafe { sigaction(Signal::SIGCHLD, &default) }?;
+    Ok(())
+}
+
 /// "SIGTERM", or the number of a signal without a name.
 pub fn signal_name(number: i32) -> String {
     Signal::try_from(number).map_or_else(|_| number.to_string(), |signal| signal.as_str().to_owned())
@@ -227,13 +235,6 @@ pub fn signal_name(number: i32) -> String {
 pub fn is_alive(pid: u32) -> bool {
     let pid = i32::try_from(pid).map(Pid::from_raw);
     pid.is_ok_and(|pid| pid.as_raw() > 0 && !matches!(kill(pid, None), Err(nix::errno::Errno::ESRCH)))
-}
-
-/// Ends every process of a group of which this process has started the leader.
-pub fn end_group(leader: u32) {
-    if let Ok(leader) = i32::try_from(leader) {
-        let _ = nix::sys::signal::killpg(Pid::from_raw(leader), Signal::SIGKILL);
-    }
 }
 
 /// Every signal but those that a process causes itself, and SIGPIPE, which this process ignores.

@@ -4,7 +4,6 @@
 #[cfg(target_os = "linux")]
 #[path = "linux"]
 mod system {
-    pub(crate) mod descendant;
     pub(crate) mod description;
     pub(crate) mod executable;
     pub(crate) mod family;
@@ -21,7 +20,6 @@ mod system {
 #[cfg(target_os = "macos")]
 #[path = "macos"]
 mod system {
-    pub(crate) mod descendant;
     pub(crate) mod description;
     pub(crate) mod executable;
     pub(crate) mod family;
@@ -36,7 +34,6 @@ mod system {
 }
 
 pub mod at_start;
-mod ending;
 pub mod executable;
 pub mod interrupts;
 pub mod launch;

@@ -78,11 +78,6 @@ pub fn proportional(pid: u32) -> Option<u64> {
     kilobytes(&read(format!("/proc/{pid}/smaps_rollup"))?, "Pss:")
 }
 
-/// The largest resident set that its program had so far (VmHWM).
-pub fn peak(pid: u32) -> Option<u64> {
-    kilobytes(&read(format!("/proc/{pid}/status"))?, "VmHWM:")
-}
-
 /// Time on a processor so far, its own and that of children that have ended and were waited for, in hundredths of a
 /// second: those who watch a process that is to end by itself have it better from `wait4`.
 pub fn processor_time(pid: u32) -> Option<Duration> {
@@ -98,11 +93,6 @@ pub fn is_running(pid: u32) -> bool {
 /// The path of what it executes.
 pub fn program(pid: u32) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/exe")).ok()
-}
-
-/// The process that it is a child of.
-pub(crate) fn parent(pid: u32) -> Option<u32> {
-    Some(Stat::of(pid)?.parent)
 }
 
 /// Whether it has executed something since it was forked; before, its memory is its parent's.
@@ -209,8 +199,8 @@ mod tests {
             resident.all > 64 << 20 && resident.anonymous > 64 << 20 && resident.anonymous < resident.all,
             "{resident:?}"
         );
-        let (peak, proportional) = (peak(own).expect("a peak"), proportional(own).expect("a share"));
-        assert!(peak > 64 << 20 && proportional > 64 << 20 && proportional < resident.all, "{peak} {proportional}");
+        let proportional = proportional(own).expect("a share");
+        assert!(proportional > 64 << 20 && proportional < resident.all, "{proportional}");
         assert!(block.iter().all(|byte| *byte == 1));
         drop(block);
         let program = std::env::current_exe().and_then(fs::canonicalize).expect("this program");

@@ -47,11 +47,6 @@ pub fn proportional(pid: u32) -> Option<u64> {
     usage(pid).map(|usage| usage.ri_phys_footprint)
 }
 
-/// The largest of what [`proportional`] gives so far.
-pub fn peak(pid: u32) -> Option<u64> {
-    usage(pid).map(|usage| usage.ri_lifetime_max_phys_footprint)
-}
-
 /// Time on a processor so far, its own.
 // libc would rather have another crate used, for one structure.
 #[allow(deprecated)]
