@@ -98,7 +98,8 @@ pub struct Progress {
 /// comparison is marked as interrupted.
 ///
 /// # Errors
-/// When no more runs can be made, for another reason than a signal: those that were made are in the comparison.
+/// When no more runs can be made, for another reason than a signal: those that were made, and what they have shown, are in
+/// the comparison.
 pub fn run(
     executor: &mut dyn Executor,
     effort: &Effort,
@@ -108,11 +109,13 @@ pub fn run(
 ) -> anyhow::Result<Why> {
     let mut standing = Standing::new(comparison, skip);
     let mut estimate = Estimate::default();
-    let why = rounds(executor, effort, comparison, &mut standing, &mut estimate, progress)?;
+    let ended = rounds(executor, effort, comparison, &mut standing, &mut estimate, progress);
+    // What was seen until then is said also when it cannot go on.
+    let why = *ended.as_ref().unwrap_or(&Why::Nothing);
     comparison.interrupted |= why == Why::Interrupted;
     let findings = ending::findings(comparison, effort, &standing, why);
     comparison.findings.extend(findings);
-    Ok(why)
+    ended
 }
 
 fn rounds(

@@ -265,11 +265,12 @@ fn after_a_signal_the_complete_runs_are_kept_and_half_a_round_makes_half_the_rat
 
 #[test]
 fn when_no_more_runs_can_be_made_those_that_were_are_kept() {
-    let mut mock = Mock::new(|_| Ok(1.0));
+    let mut mock = Mock::new(|job| if job.participant == 1 { Err("no".into()) } else { Ok(1.0) });
     mock.stop = Some((5, || Stop::Broken(anyhow::anyhow!("the disk is full"))));
     let mut two = comparison(2, 1);
     let error = run(&mut mock, &rounds(9), &mut two, &|_, _| false, &mut |_| {}).unwrap_err();
     assert_eq!((error.to_string().as_str(), two.runs.len(), two.interrupted), ("the disk is full", 5, false));
+    assert!(two.findings.iter().any(|finding| finding.id == "failed"), "{:?}", two.findings);
 }
 
 /// What was told before each run.
