@@ -81,7 +81,7 @@ fn what_does_not_end_in_time_is_ended_with_all_below_it() {
     assert!(tree::below(starter.pid()).is_empty());
     // One that ends when it is asked to is not killed.
     let words = ["perl", "-e", "$SIG{TERM} = sub { exit 5 }; sleep 600"];
-    let (_, observed) = observe(&words, NEVER, Duration::from_millis(500), None, &[]);
+    let (_, observed) = observe(&words, NEVER, Duration::from_secs(4), None, &[]);
     let observed = observed.expect("it runs");
     assert_eq!((observed.timed_out, observed.finished.ended), (true, Ended::Exited(5)));
 }

@@ -1,5 +1,6 @@
 //! What every test of the command needs: the command, the library, programs compiled for the test.
 
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -15,6 +16,17 @@ pub(crate) fn plain(program: impl AsRef<std::ffi::OsStr>) -> Command {
     for name in ["LD_PRELOAD", "MALLOC_CONF", "JESHIM_REPORT", "JESHIM_CHILDREN", "JESHIM_DEEPBIND"] {
         command.env_remove(name);
     }
+    // Whoever runs the tests in the background ignores them.
+    let signals = [libc::SIGINT, libc::SIGQUIT, libc::SIGHUP, libc::SIGTERM];
+    let as_usual = move || {
+        for signal in signals {
+            // SAFETY: no handler is installed.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+        }
+        Ok(())
+    };
+    // SAFETY: only system calls between fork and exec.
+    unsafe { command.pre_exec(as_usual) };
     command
 }
 

@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn with_and_without_the_kernels_lists_the_children_are_the_same() {
-        let mut child = std::process::Command::new("sleep").arg("60").spawn().expect("sleep");
+        let mut child = std::process::Command::new("/bin/sleep").arg("60").spawn().expect("sleep");
         let own = std::process::id();
         let found =
             (below(own).contains(&child.id()), all_children().get(&own).is_some_and(|all| all.contains(&child.id())));
