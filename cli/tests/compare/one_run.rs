@@ -23,15 +23,25 @@ pub(super) fn observe(
     library: Option<&Path>,
     variables: &[(&str, &Path)],
 ) -> (Starter, Result<Observed, Failure>) {
+    // The programs get the mask that this thread has now.
+    let mut starter = Starter::new().expect("a starter");
     // In a thread of its own, signals are held back there alone.
     let interrupts = Interrupts::hold();
-    let mut starter = Starter::new().expect("a starter");
     let words: Vec<OsString> = words.iter().map(OsString::from).collect();
     let mut environment: Vec<(OsString, OsString)> = vec![("PATH".into(), "/usr/bin:/bin".into())];
     environment.extend(variables.iter().map(|(name, value)| (name.into(), value.into())));
     let order = Order { words: &words, variables: &environment, folder: None, input: None };
     let wanted = library.map(|library| Wanted { library, everywhere: true });
     let observed = run(&mut starter, &order, sample, timeout, wanted, &interrupts, &scratch("one-run"));
+    // Not `release`: it would throw away what waits for another test's thread.
+    if !interrupts.arrived() {
+        // SAFETY: an initialised set, of which this thread's mask is made.
+        unsafe {
+            let mut none: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&mut none);
+            libc::pthread_sigmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
+        }
+    }
     (starter, observed)
 }
 
