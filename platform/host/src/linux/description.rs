@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn a_machine_is_described_by_its_files() {
         let root = Root::new(
-            "full",
+            "full-root",
             &[
                 ("etc/os-release", "NAME=\"Debian\"\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n"),
                 ("proc/cpuinfo", "processor\t: 0\ncpu family\t: 25\nmodel name\t: AMD EPYC\n"),
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn what_is_not_there_is_not_made_up() {
-        let root = Root::new("empty", &[("etc/os-release", "NAME=x\n"), ("proc/loadavg", "?\n")]);
+        let root = Root::new("empty-root", &[("etc/os-release", "NAME=x\n"), ("proc/loadavg", "?\n")]);
         let found = describe(&root.0);
         assert_eq!((found.distribution, found.processor, found.governor), (None, None, None));
         assert_eq!((found.boost, found.huge_pages, found.memory, found.load), (None, None, None, None));
