@@ -20,10 +20,10 @@ const ALL_ARENAS: usize = 4096;
 static READER: AtomicU32 = AtomicU32::new(0);
 
 /// The right to read, until it is dropped.
-struct Reader(u32);
+pub(crate) struct Reader(u32);
 
 /// Waits for other readers, but not for ever: without the right, figures may be of two moments, that is all.
-fn reader() -> Reader {
+pub(crate) fn reader() -> Reader {
     const PATIENCE: u32 = 10_000;
     let own = process::pid();
     for _ in 0..PATIENCE {
@@ -55,7 +55,7 @@ pub(crate) fn read<T: Copy>(name: &CStr) -> Option<T> {
     let mut size = size_of::<T>();
     // SAFETY: the place is writable for `size` bytes, and jemalloc writes no more.
     let error = unsafe { je::mallctl(name.as_ptr(), value.as_mut_ptr().cast(), &mut size, null_mut(), 0) };
-    // SAFETY: jemalloc wrote all of it, as the size shows. T is a number, a bool or a pointer that it has.
+    // SAFETY: jemalloc wrote all of it, as the size shows. T is an integer, a bool or a pointer that it has.
     (error == 0 && size == size_of::<T>()).then(|| unsafe { value.assume_init() })
 }
 
@@ -196,9 +196,8 @@ impl Served {
     pub(crate) const NONE: Served = Served { allocations: 0, bytes: 0, frees: 0, freed_bytes: 0 };
 
     /// Of small blocks (in slabs, up to 14 KiB) and of large ones (of their own), at this moment. Empties the calling
-    /// thread's cache, so that it is counted.
-    pub(crate) fn now() -> [Served; 2] {
-        let _one = reader();
+    /// thread's cache, so that it is counted. Other figures that are read with the same right are of this moment, too.
+    pub(crate) fn now(_: &Reader) -> [Served; 2] {
         order(c"thread.tcache.flush");
         refresh();
         let small = read::<u32>(c"arenas.nbins").unwrap_or(0) as usize;
@@ -272,7 +271,7 @@ impl Series {
         let to: *mut c_void = value.as_mut_ptr().cast();
         // SAFETY: the place is writable for `size` bytes, the mib readable for its length.
         let error = unsafe { je::mallctlbymib(mib.as_ptr(), self.length, to, &mut size, null_mut(), 0) };
-        // SAFETY: jemalloc wrote all of it, as the size shows; T is a number.
+        // SAFETY: jemalloc wrote all of it, as the size shows; T is plain integers without padding: any bytes are one.
         (error == 0 && size == size_of::<T>()).then(|| unsafe { value.assume_init() })
     }
 }

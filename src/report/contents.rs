@@ -1,7 +1,7 @@
 //! What a record says. Members are only ever added; a change of meaning raises the number in `"record"`.
 
 use super::json::Json;
-use crate::statistics::{self, Parts, Requested, Served};
+use crate::statistics::{self, Parts, Reader, Requested, Served};
 use crate::{exports, options};
 use core::ffi::CStr;
 use jeshim_platform::text::Text;
@@ -72,8 +72,14 @@ pub(super) fn write_record(text: &mut Text, body: &[u8], pid: u32, forked: bool,
     text.is_complete().then_some(Places { finished, serving, served })
 }
 
-/// Writes the value of `served`; whether it fits the room that the record has for it.
-pub(super) fn write_served(text: &mut Text, [small, large]: [Served; 2], deepbind_cleared: u32) -> bool {
+/// Writes the value of `served`; whether it fits the room that the record has for it. What was served has been read with
+/// the same right, so that all figures are of one moment.
+pub(super) fn write_served(
+    text: &mut Text,
+    reader: &Reader,
+    [small, large]: [Served; 2],
+    deepbind_cleared: u32,
+) -> bool {
     text.push(b"{");
     let mut json = Json::new(text, 2, true);
     // Flat names, each on a line of its own: a shell script finds them.
@@ -93,12 +99,12 @@ pub(super) fn write_served(text: &mut Text, [small, large]: [Served; 2], deepbin
         let name = name.to_str().unwrap_or("").strip_prefix("stats.").unwrap_or("");
         json.number(name, value);
     }
-    let parts = Parts::now();
+    let parts = Parts::now(reader);
     json.number("thread_caches", parts.thread_caches);
     json.number("internal", parts.internal);
     json.number("dirty", parts.dirty);
     json.number("muzzy", parts.muzzy);
-    let requested = Requested::now();
+    let requested = Requested::now(reader);
     for (name, value) in [
         ("requested", requested.map(|requested| requested.requested)),
         ("rounded", requested.map(|requested| requested.rounded)),

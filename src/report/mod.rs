@@ -64,7 +64,7 @@ pub(crate) fn begin(path: &[u8]) {
         return refuse(path, problem);
     }
     // Before our fork handler is registered: jemalloc registers its own when it starts, and has to come first.
-    let start = Served::now();
+    let start = Served::now(&statistics::reader());
     let mut body = Text::new(&mut state.body);
     contents::write_body(&mut body);
     state.body_length = if body.is_complete() { body.as_bytes().len() } else { 0 };
@@ -72,7 +72,7 @@ pub(crate) fn begin(path: &[u8]) {
         return;
     }
     // What looking up names may have allocated is not the program's.
-    let now = Served::now();
+    let now = Served::now(&statistics::reader());
     state.before = [now[0].since(start[0]), now[1].since(start[1])];
     // The loader has allocated by now. The program's own first block is to be seen, so it must not come from the cache.
     statistics::empty_cache();
@@ -129,7 +129,7 @@ unsafe extern "C" fn in_forked_child() {
     let Some(mut state) = STATE.try_lock() else { return };
     let Some((parents, _)) = state.open.take() else { return };
     parents.unmap();
-    state.before = Served::now();
+    state.before = Served::now(&statistics::reader());
     let created = state.create(true);
     WAITING.store(created, Ordering::Relaxed);
 }
@@ -171,11 +171,13 @@ extern "C" fn complete() {
         return;
     }
     let Some((mapping, places)) = state.open.take() else { return };
-    let now = Served::now();
+    // Until all is written: another thread's purge would refresh the figures in between.
+    let reader = statistics::reader();
+    let now = Served::now(&reader);
     let served = [now[0].since(state.before[0]), now[1].since(state.before[1])];
     let mut buffer = [0; SERVED_SIZE];
     let mut text = Text::new(&mut buffer);
-    if contents::write_served(&mut text, served, deepbind::times_cleared()) {
+    if contents::write_served(&mut text, &reader, served, deepbind::times_cleared()) {
         // In this order: a reader that sees "finished" sees all of it.
         let _ = mapping.write(places.served, text.as_bytes()) && mapping.write(places.finished, b"true ");
     }

@@ -1,7 +1,8 @@
 //! Where the memory is that jemalloc has taken from the system, beyond its own totals; and how much of it the program
-//! asked for. All of it as of the last refresh, so that it belongs to the totals that are read with it.
+//! asked for. As of the last refresh, so that it belongs to the totals that are read with the same right; only the
+//! profiler's samples are of the moment at which they are read.
 
-use super::{ALL_ARENAS, Series, named, of_arena, read};
+use super::{ALL_ARENAS, Reader, Series, named, of_arena, read};
 
 /// Parts of jemalloc's totals that it has for each arena only, of all arenas, in bytes.
 pub(crate) struct Parts {
@@ -17,7 +18,7 @@ pub(crate) struct Parts {
 
 impl Parts {
     /// As of the last refresh.
-    pub(crate) fn now() -> Parts {
+    pub(crate) fn now(_: &Reader) -> Parts {
         let page = read::<usize>(c"arenas.page").unwrap_or(0) as u64;
         let figure = |name| of_arena::<usize>(ALL_ARENAS, name).unwrap_or(0) as u64;
         Parts {
@@ -39,6 +40,9 @@ struct Samples {
     count: u64,
 }
 
+/// Any bytes are one, as [`Series::read`] wants it: two integers, and nothing between or behind them.
+const _: () = assert!(size_of::<Samples>() == 2 * size_of::<u64>());
+
 /// The program's blocks: bytes that were asked for, and bytes of the classes to which jemalloc rounded those up. Blocks
 /// that wait in thread caches count as if they were in use: the share of the two is what this is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,11 +54,13 @@ pub(crate) struct Requested {
 }
 
 impl Requested {
-    /// As of the last refresh. `None` unless jemalloc runs with `prof:true,prof_stats:true`.
+    /// Blocks as of the last refresh, samples as of now: jemalloc reads those under a lock of their own. While other threads
+    /// allocate, the mean of a class may be that of slightly other blocks. `None` unless jemalloc runs with
+    /// `prof:true,prof_stats:true`.
     ///
     /// A sampled small block has pages of its own (arena.c, `arena_prof_promote`). jemalloc counts it among the blocks
     /// of no small class, and, when those pages are as many as a large block has, among the large ones of that size.
-    pub(crate) fn now() -> Option<Requested> {
+    pub(crate) fn now(reader: &Reader) -> Option<Requested> {
         let sampled_small = Series::of(c"prof.stats.bins.0.live")?;
         let sampled_large = Series::of(c"prof.stats.lextents.0.live")?;
         let [small_size, large_size] = [c"arenas.bin.0.size", c"arenas.lextent.0.size"].map(Series::of);
@@ -85,7 +91,7 @@ impl Requested {
             total.add(number(&large_size, 2, class), count, samples(&sampled_large, class));
         }
         // jemalloc's own are among them, in classes that the program has blocks in, too.
-        let own = Parts::now().internal;
+        let own = Parts::now(reader).internal;
         total.requested = total.requested.saturating_sub(own);
         total.rounded = total.rounded.saturating_sub(own);
         Some(total)
