@@ -16,7 +16,7 @@ use std::time::Duration;
   jeshim compare --html report.html                         no CMD: the workloads that come with jeshim
   jeshim compare --scenario scenarios/redis/redis.toml
 
-exit status: 0 compared, whatever the outcome; 1 a participant was not compared: it failed, or did not serve;
+exit status: 0 compared, whatever the outcome; 1 runs of a participant failed, or it does not serve, or a part only;
 125 jeshim could not do its work; 126, 127 CMD cannot be executed, is not found; 130 interrupted, what was measured is kept")]
 pub struct Compare {
     /// An allocator that takes part: NAME, or LABEL=NAME, or LABEL=PATH of a library; then settings of its own:

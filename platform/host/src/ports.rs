@@ -17,8 +17,8 @@ pub struct Owner {
     pub name: String,
 }
 
-/// Whether a server could listen on a port of 127.0.0.1 now, and none does on that of ::1. Ports below 1024 that this user may not have are taken for
-/// free: the server may have other rights.
+/// Whether a server could listen on a port of 127.0.0.1 now, and none does on that of ::1. Ports below 1024 that this user
+/// may not have are taken for free: the server may have other rights.
 pub fn is_free(port: u16) -> bool {
     // To bind alone does not tell: two may listen on one port where both ask to share it.
     !takes_connections(port)
